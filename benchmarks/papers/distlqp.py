@@ -25,7 +25,7 @@ from clew.graphs import nearest_graph
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.similarity import AdaptiveKNN
 from clew.trust import answer_evidence
-from clew.trust.features.posterior import posterior
+from clew.trust.doubts import posterior
 
 #: Weight of an answer in the field, weight of a neighbor, and number of neighbors.
 ANSWER_WEIGHT, NEIGHBOR_WEIGHT, N_NEIGHBORS = 2.0, 0.1, 10

@@ -16,7 +16,7 @@ from clew import Constraints
 from clew.answers import CODES
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import outcome_probabilities
+from clew.trust._outcomes import outcome_probabilities
 
 #: Argument of `Constraints` and of its annotators, by the kind that a file names.
 ARGUMENTS = {

@@ -26,8 +26,8 @@ from clew.session._remaining import (
     LEAST_ANSWERS,
     LEAST_CHECKS,
     OFFSET,
-    Progress,
     Remaining,
+    Status,
     advice_of,
     remaining_of,
 )
@@ -171,9 +171,9 @@ def _state(session: Session, y: Ints) -> list[float]:
     """Return the columns of `STATE`."""
     model = _guided(session)
     with session._loop.model() as chooser:
-        labels, evidence = groups_of(chooser)
+        labels, pairs = groups_of(chooser)
     quality = quality_of(
-        session._loop.answered_checks(), expected_pairs(evidence.labels, labels), model.error_rate()
+        session._loop.answered_checks(), expected_pairs(pairs.same, labels), model.error_rate()
     )
     member = np.eye(labels.max() + 1)[labels]
     between = member.T @ (y[:, None] == y) @ member
@@ -261,8 +261,8 @@ class Run(NamedTuple):
             (s for s in self.states if advice_of(logged_quality(s), None, has_questions=True)), None
         )
 
-    def progress(self, state: State) -> Progress:
-        return Progress(
+    def progress(self, state: State) -> Status:
+        return Status(
             self.n_items,
             int(state["n_groups"]),
             int(state["n_answers"]),

@@ -17,7 +17,7 @@ from clew.cli import main
 from clew.cli.simulate import NEED_NUMBER, STRATEGIES, WITHOUT_NUMBER
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
-from clew.session._strategies import STRATEGIES as OF_SESSIONS
+from clew.session._items import STRATEGIES as OF_SESSIONS
 
 Y = np.arange(30) % 3
 X = np.random.RandomState(0).normal(size=(30, 3)) + 4 * np.eye(3)[Y]
@@ -142,7 +142,8 @@ def test_mistakes(
 
 
 def test_the_strategies_are_those_of_sessions() -> None:
-    assert set(STRATEGIES) == set(OF_SESSIONS)
+    # The curve is of groups of all rows, and active subclustering leaves most rows out.
+    assert set(STRATEGIES) == set(OF_SESSIONS) - {"active_subclustering"}
     for name in STRATEGIES:
         made = OF_SESSIONS[name]().get_params()
         takes = "n_clusters" in made

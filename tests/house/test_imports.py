@@ -95,15 +95,14 @@ SHARED_HELPERS = {
         "clew.cluster.guided",
     ),
     "clew.metrics._violations": ("clew.cli",),
-    "clew.questions._log": ("clew.session",),
+    "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
     "clew.tables._records": ("clew.cli",),
-    "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
-    "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),
+    "clew.trust._outcomes": ("clew.cluster",),
 }
 #: Imports between folders that close a circle, with a reason: there are none.
 CIRCLES: tuple[tuple[str, str], ...] = ()

@@ -8,7 +8,7 @@ from tests.reference import expected_change as reference
 
 from clew import Constraints
 from clew.cluster.linkage._ordered_edges import Edges
-from clew.questions._changes import N_SLOTS, Changes
+from clew.questions.expected_change import N_SLOTS, Changes
 
 
 def problem(seed, largest):
@@ -70,7 +70,7 @@ def test_threads_and_few_slots_change_nothing(monkeypatch):
     expected = [list(changes_of(*state).best_first()) for state in states]
     assert [list(changes_of(*state, n_jobs=2).best_first()) for state in states] == expected
     assert N_SLOTS > 2
-    monkeypatch.setattr("clew.questions._changes.N_SLOTS", 2)
+    monkeypatch.setattr("clew.questions.expected_change.N_SLOTS", 2)
     assert [list(changes_of(*state).best_first()) for state in states] == expected
 
 

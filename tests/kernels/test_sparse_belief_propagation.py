@@ -8,7 +8,7 @@ from tests.kernels.test_belief_propagation import SIZES, Kernel, random_answers,
 
 from clew.cluster.guided._partitions import TiedRows
 from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
-from clew.trust.groups._outcomes import co_membership
+from clew.trust._outcomes import co_membership
 
 N_ROWS, N_GROUPS, N_KEPT = 12, 6, 4
 #: Log-probability of a group that is not a candidate, for the dense twin.

@@ -15,7 +15,7 @@ from clew.exceptions import ClewError
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided, odd_one_out_information, triplet_information
-from clew.questions._log import key_of
+from clew.questions._answers import key_of
 from clew.questions.guided._labels import weight_of_new
 from clew.questions.guided._start_labels import (
     START_SHARE,

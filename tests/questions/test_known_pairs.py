@@ -6,7 +6,7 @@ import numpy as np
 
 from clew import Answer, Question
 from clew.questions import COBRAS
-from clew.questions._known import KnownPairs
+from clew.questions._answers import KnownPairs
 
 
 def implied(known: KnownPairs) -> tuple[list[int], list[list[int]], dict[tuple[int, int], float]]:

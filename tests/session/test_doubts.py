@@ -9,7 +9,7 @@ from clew import Answer, Question, Session
 from clew.datasets import load
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
-from clew.session._doubts import are_outvoted
+from clew.session._result import are_outvoted
 
 
 def pair(i: int, j: int, value: int, *, annotator: str = "", weight: float = 1.0) -> Answer:

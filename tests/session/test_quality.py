@@ -12,10 +12,9 @@ from clew.datasets import load
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
-from clew.questions._log import Key
-from clew.session._checks import LEAST, Check, draw_check
-from clew.session._quality import expected_pairs, quality_of
-from clew.session._remaining import Progress, advice_of, remaining_of
+from clew.questions._answers import Key
+from clew.session._quality import LEAST, Check, draw_check, expected_pairs, quality_of
+from clew.session._remaining import Status, advice_of, remaining_of
 
 Labels = NDArray[np.int64]
 Same = NDArray[np.float32]
@@ -190,14 +189,14 @@ def test_nothing_remains_of_finished_groups() -> None:
         labels = np.repeat(np.arange(n_groups), 8)
         p = (labels[:, None] == labels[None, :]).astype(np.float32)
         jaccard = quality_of([], expected_pairs(p, labels), 0.05).jaccard.value
-        left = remaining_of(Progress(len(labels), n_groups, 2 * len(labels), jaccard))
+        left = remaining_of(Status(len(labels), n_groups, 2 * len(labels), jaccard))
         assert left is not None
         assert left.low == 0
         assert left.median <= 10
 
 
 def test_remaining_falls_as_groups_become_right() -> None:
-    left = [remaining_of(Progress(200, 20, 100, jaccard)) for jaccard in (0.2, 0.6, 0.9, 0.99)]
+    left = [remaining_of(Status(200, 20, 100, jaccard)) for jaccard in (0.2, 0.6, 0.9, 0.99)]
     medians = [each.median for each in left if each]
     assert len(medians) == 4
     assert medians == sorted(medians, reverse=True)

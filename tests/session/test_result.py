@@ -111,7 +111,7 @@ def test_other_strategies_sample_many_items_too(
 ) -> None:
     sessions = []
     for most in (3000, 16):
-        monkeypatch.setattr("clew.session._evidence.MOST_ROWS", most)
+        monkeypatch.setattr("clew.session._quality.MOST_ROWS", most)
         session = Session(
             **known, strategy="random", n_clusters=3, check_every=None, random_state=0
         )
@@ -126,7 +126,7 @@ def test_other_strategies_sample_many_items_too(
 
 
 def test_many_items_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clew.session._evidence.MOST_ROWS", 16)
+    monkeypatch.setattr("clew.session._quality.MOST_ROWS", 16)
     session = Session(X, ids=IDS, check_every=4, random_state=0)
     result = session.run(SimulatedOracle(Y, random_state=0), 50).result()
     assert result.quality_ is not None

@@ -16,9 +16,8 @@ from tests.session.small import N, X, Y
 from clew import Answer, Question, Session
 from clew.oracles import SimulatedOracle
 from clew.questions import MostProbable
-from clew.questions._log import key_of
-from clew.session._chooser import Chooser
-from clew.session._loop import Loop
+from clew.questions._answers import key_of
+from clew.session._loop import Chooser, Loop
 
 PATIENCE = 120
 
@@ -79,7 +78,7 @@ def test_answers_are_recorded_while_the_model_learns() -> None:
         assert found.ask(annotator="ann") == [second]
         gate.set()
         assert len(asking.result(PATIENCE)) == 1
-    assert found.strategy.log == found.log
+    assert found.strategy.answers == found.answers
 
 
 def test_in_the_background_questions_are_asked_while_the_model_learns() -> None:
@@ -94,7 +93,7 @@ def test_in_the_background_questions_are_asked_while_the_model_learns() -> None:
     asked = [key_of(found.ask(annotator=name)[0]) for name in ("ann", "bob", "eve")]
     gate.set()
     assert len({*asked, key_of(first), key_of(second)}) == 5
-    assert found.strategy.log == found.log
+    assert found.strategy.answers == found.answers
 
 
 @pytest.mark.parametrize("background", [False, True])
@@ -156,7 +155,7 @@ def test_after_an_interruption_all_answers_are_learned_once(
         raises = True
 
         def _learn(self, answers: Sequence[Answer]) -> None:
-            if len(self.answers) == 3 and Interrupted.raises:
+            if len(self.known.asked) == 3 and Interrupted.raises:
                 Interrupted.raises = False
                 raise error
             super()._learn(answers)
@@ -170,7 +169,7 @@ def test_after_an_interruption_all_answers_are_learned_once(
         found.labels()
     assert not Interrupted.raises
     found.tell(questions[3], "different").undo()
-    assert found.strategy.log == found.log
+    assert found.strategy.answers == found.answers
     assert len(found.answers) == 3
     assert (found.labels() == session().tell(found.answers).labels()).all()
 

@@ -17,7 +17,7 @@ from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
 from clew.questions._strategy import in_order_of_rows
-from clew.trust.groups.posterior import DOUBT
+from clew.trust.doubts import DOUBT
 
 #: A row of less confidence lies between groups.
 UNSURE = 0.5

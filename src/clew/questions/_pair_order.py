@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, Self
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from clew._validation import check_matrix
+from clew._random import RandomState
+from clew._validation import Allowed, AllowedValues, check_matrix
 from clew.cluster import consensus_probabilities
 from clew.cluster.linkage._ordered_edges import (
     Edges,
@@ -22,8 +23,7 @@ from clew.cluster.linkage._ordered_edges import (
 from clew.constraints import Closure
 from clew.exceptions import InvalidDataError
 from clew.graphs import check_dense_size, check_square
-
-__all__ = ["PairOrder", "all_distances", "in_blocks", "pair_probabilities"]
+from clew.questions._answers import KnownPairs
 
 N_RUNS = 100
 #: If the number of groups is unknown, groups of the clusterings have between `FEW_A_GROUP` and
@@ -40,30 +40,7 @@ def pair_probabilities(
     probabilities: ArrayLike | None,
     seed: int,
 ) -> NDArray[np.float32]:
-    """Check given probabilities, or compute them from many clusterings.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-        Features or distances.
-    metric : {"euclidean", "precomputed"}
-        What `X` is.
-    n_clusters : int or None
-        Number of groups of the clusterings; None for numbers between n/40 and n/6.
-    probabilities : array-like of shape (n_samples, n_samples) or None
-        Given probabilities.
-    seed : int
-        Seed of the clusterings.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples), float32
-
-    Raises
-    ------
-    InvalidDataError
-        If given probabilities are of another shape, not symmetric, or outside [0, 1].
-    """
+    """Check given probabilities, or compute them from many clusterings; (n, n), float32."""
     n = len(X)
     if probabilities is not None:
         given = check_matrix(probabilities)
@@ -92,14 +69,8 @@ def _numbers_of_groups(n: int) -> list[int]:
 class PairOrder(NamedTuple):
     """Probabilities of all pairs, and the pairs from the most to the least probable.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples, n_samples), float32
-        Probability that the rows of each pair are in the same group.
-    edges : Edges
-        Pairs, sorted by ``1 - probabilities`` plus a thousandth of the relative distance.
-    n_probable : int
-        Number of pairs with a probability above one half; they come first.
+    `edges` are sorted by ``1 - probabilities`` plus a thousandth of the relative distance; the
+    first `n_probable` have a probability above one half.
     """
 
     probabilities: NDArray[np.float32]
@@ -117,17 +88,8 @@ class PairOrder(NamedTuple):
     def groups(self, closure: Closure, n_clusters: int | None) -> NDArray[np.int64]:
         """Cluster by HACC, under hard answers.
 
-        Parameters
-        ----------
-        closure : Closure
-            The answers.
-        n_clusters : int or None
-            Number of groups. None: groups are merged while the probability that they
-            are one is above one half.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
+        Without `n_clusters`, groups are merged while the probability that they are one is above one
+        half.
         """
         if n_clusters is not None:
             return cut(self.edges, closure, n_clusters)[0]
@@ -139,15 +101,7 @@ class PairOrder(NamedTuple):
 def in_blocks(
     edges: Edges, order: NDArray[np.integer] | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Return the pairs of rows of edges, in blocks of shape (m, 2).
-
-    Parameters
-    ----------
-    edges : Edges
-        Pairs of rows.
-    order : ndarray of shape (n_edges,), default=None
-        Positions of the edges in the order to return; None for their own.
-    """
+    """Return the pairs of rows of edges, in blocks of shape (m, 2), in their or another order."""
     for start in range(0, len(edges.first), PAIRS_PER_BLOCK):
         block = slice(start, start + PAIRS_PER_BLOCK)
         at = block if order is None else order[block]
@@ -155,20 +109,39 @@ def in_blocks(
 
 
 def all_distances(X: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
-    """Return the distances between all rows, given or Euclidean; memory 8·n² bytes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-        Features or distances.
-    metric : {"euclidean", "precomputed"}
-        What `X` is.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples), float64
-        Relative to the largest feature or distance.
-    """
+    """Return the distances between all rows, relative to the largest feature or distance."""
     check_dense_size(len(X))
     unit = X / (np.abs(X).max(initial=0.0) or 1.0)
     return np.asarray(unit if metric == "precomputed" else cdist(unit, unit))
+
+
+class GroupedByHACC:
+    """Mixin of a `PairStrategy` that ranks pairs by probability and groups rows by HACC."""
+
+    _allowed: ClassVar[Mapping[str, AllowedValues]] = {
+        "n_clusters": Allowed(kind=int, low=1, none=True),
+        "metric": Allowed(names=("euclidean", "precomputed")),
+    }
+
+    metric: str
+    known: KnownPairs
+    _order: PairOrder
+    _seed: int
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.random_state = random_state
+
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        P = pair_probabilities(X, self.metric, self.n_clusters, probabilities, self._seed)
+        self._order = PairOrder.of(X, self.metric, P)
+
+    def _group(self) -> NDArray[np.int64]:
+        return self._order.groups(self.known.closure, self.n_clusters)

@@ -12,9 +12,7 @@ from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import one_blas_thread
 from clew.cluster._kmeans import kmeans
 from clew.kernels.consensus import alternate_medoids
-from clew.questions._known import KnownPairs
-
-__all__ = ["Representatives"]
+from clew.questions._answers import KnownPairs
 
 MAX_ITER = 10
 N_STARTS = 5
@@ -26,17 +24,7 @@ Choose = Callable[[Floats, int, int], tuple[Integers, Integers]]
 
 
 class Representatives(NamedTuple):
-    """Some rows, and which of them each row follows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_representatives,), int64
-        The representative rows, ascending.
-    number : ndarray of shape (n_samples,), int64
-        Position in `rows` of the representative of each row.
-    size : ndarray of shape (n_representatives,), int64
-        Number of rows that follow each.
-    """
+    """Some rows, and which of them each row follows."""
 
     rows: NDArray[np.int64]
     number: NDArray[np.int64]
@@ -44,24 +32,10 @@ class Representatives(NamedTuple):
 
     @classmethod
     def of(cls, X: NDArray[np.float64], metric: str, n: int, seed: int) -> Self:
-        """Choose representatives; for features, the rows nearest to k-means centers.
+        """Choose at most n representatives; for features, the rows nearest to k-means centers.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features or distances.
-        metric : {"euclidean", "precomputed"}
-            What `X` is. For distances, representatives are medoids up to 5,000 rows, and random
-            rows above.
-        n : int
-            Number of representatives. If it is the number of rows, each row represents itself.
-        seed : int
-            Seed of the choice.
-
-        Returns
-        -------
-        Representatives
-            Fewer than `n` if groups have the same nearest row.
+        For distances they are medoids up to 5,000 rows, and random rows above. There are fewer than
+        n if groups have the same nearest row.
         """
         if n == len(X):
             every = np.arange(n)

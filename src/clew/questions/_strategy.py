@@ -16,11 +16,7 @@ from clew.answers import Answer, Question
 from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.graphs import check_distances
-from clew.questions._batch import Batch
-from clew.questions._known import KnownPairs
-from clew.questions._log import AnswerLog, Retraction
-
-__all__ = ["PairStrategy", "Strategy"]
+from clew.questions._answers import AnswerLog, Batch, KnownPairs, Retraction
 
 
 class Strategy(Estimator, ABC):
@@ -35,6 +31,9 @@ class Strategy(Estimator, ABC):
     state of its own besides `known`. `_learn` gets the answers in their order but in portions that
     differ, for example after `undo`: its result must not depend on the portions.
 
+    A caller that keeps the answers itself, such as `Session`, calls `learn` with all of them in
+    place of `tell`, `undo` and `retract`.
+
     Attributes
     ----------
     known : KnownPairs
@@ -48,11 +47,17 @@ class Strategy(Estimator, ABC):
         pairs=True, triplets=True, odd_one_out=True, dont_know=True
     )
 
+    #: Whether `labels` are the strategy's result; if not, they are a draft of those of
+    #: `GuidedClustering`, fitted to the same answers.
+    has_own_groups: ClassVar[bool] = True
+
     n_samples_: int
     known: KnownPairs
     metric: str
     random_state: RandomState
     _log: AnswerLog
+    _learned: list[Answer] | None
+    """The answers that the state follows from; None while it is being computed."""
     _seed: int
 
     def start(self, X: ArrayLike, *, probabilities: ArrayLike | None = None) -> Self:
@@ -89,7 +94,33 @@ class Strategy(Estimator, ABC):
             )
         (self._seed,) = derived_seeds(self.random_state, 1)
         self._prepare(checked, probabilities)
-        self._restart()
+        self._log, self._learned = AnswerLog(self.n_samples_), None
+        return self.learn([])
+
+    def learn(self, answers: Iterable[Answer]) -> Self:
+        """Take all answers so far, in their order, in place of those learned before.
+
+        Parameters
+        ----------
+        answers : iterable of Answer
+            All answers. If they begin with those learned before, only the others are learned;
+            otherwise all are learned anew.
+
+        Returns
+        -------
+        self
+        """
+        self._started()
+        wanted, learned = list(answers), self._learned
+        self._learned = None  # an interrupted call leaves a state that is computed anew
+        if learned is None or wanted[: len(learned)] != learned:
+            self.known, learned = KnownPairs(self.n_samples_), []
+            self._forget()
+        new = wanted[len(learned) :]
+        if new or not learned:
+            self.known.add(new)
+            self._learn(new)
+        self._learned = wanted
         return self
 
     def ask(self, n: int = 1, *, pending: Iterable[Question] = ()) -> list[Question]:
@@ -144,10 +175,8 @@ class Strategy(Estimator, ABC):
             If a row is out of range.
         """
         log = self._started()
-        new = log.append([answers] if isinstance(answers, Answer) else answers)
-        self.known.add(new)
-        self._learn(new)
-        return self
+        log.append([answers] if isinstance(answers, Answer) else answers)
+        return self.learn(log.answers)
 
     def undo(self, n: int = 1) -> list[Answer]:
         """Take the last answers back, by appending retractions to the log.
@@ -162,8 +191,9 @@ class Strategy(Estimator, ABC):
         list of Answer
             The answers, the last one first.
         """
-        retracted = self._started().retract_last(n)
-        self._replay()
+        log = self._started()
+        retracted = log.retract_last(n)
+        self.learn(log.answers)
         return retracted
 
     def retract(self, answer: Answer) -> Self:
@@ -183,9 +213,9 @@ class Strategy(Estimator, ABC):
         InvalidArgumentError
             If it was not given, or was taken back before.
         """
-        self._started().retract(answer)
-        self._replay()
-        return self
+        log = self._started()
+        log.retract(answer)
+        return self.learn(log.answers)
 
     def labels(self) -> NDArray[np.int64]:
         """Return the groups so far.
@@ -199,33 +229,56 @@ class Strategy(Estimator, ABC):
         self._started()
         return in_order_of_rows(self._group())
 
+    def probabilities(self, pairs: ArrayLike | None = None) -> NDArray[np.float32] | None:
+        """Return the probability that the rows of a pair are in one group, if it is estimated.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2), default=None
+            Row numbers. None: all pairs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,) or (n_samples, n_samples), float32, or None
+            None if the strategy does not estimate probabilities from the answers.
+        """
+        return None
+
+    def answer_doubts(self) -> NDArray[np.float64] | None:
+        """Return the probability that each answer is wrong, if it is estimated.
+
+        Returns
+        -------
+        ndarray of shape (n_answers,) or None
+            In the order of `answers`; None if the strategy does not estimate it.
+        """
+        return None
+
+    def error_rate(self) -> float | None:
+        """Return the share of wrong answers, if it is estimated.
+
+        Returns
+        -------
+        float or None
+            None if the strategy does not estimate it.
+        """
+        return None
+
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The answers that were not taken back, in order of arrival."""
-        return tuple(self._started().answers)
+        """The answers that were learned, in order of arrival."""
+        self._started()
+        return tuple(self._learned or ())
 
     @property
     def log(self) -> tuple[Answer | Retraction, ...]:
-        """All answers and retractions, in order of arrival."""
+        """All answers that were told, and retractions, in order of arrival."""
         return tuple(self._started().entries)
 
     def _started(self) -> AnswerLog:
         if not hasattr(self, "_log"):
             raise InvalidArgumentError(f"{type(self).__name__}: call start(X) first")
         return self._log
-
-    def _restart(self) -> None:
-        """Forget the log and all that was learned from it."""
-        self._log = AnswerLog(self.n_samples_)
-        self._replay()
-
-    def _replay(self) -> None:
-        """Compute the state from the answers that were not taken back."""
-        answers = self._log.answers
-        self.known = KnownPairs(self.n_samples_)
-        self.known.add(answers)
-        self._forget()
-        self._learn(answers)
 
     @abstractmethod
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
@@ -247,12 +300,7 @@ class Strategy(Estimator, ABC):
 
 
 class PairStrategy(Strategy):
-    """A strategy that ranks pairs, and asks about the best open ones.
-
-    A pair is open if it was not asked about and the answers do not imply whether it is the same.
-    The pairs of a batch, with the pending ones, form no cycle among must-link components, so no
-    answers to some of them imply the answer to another one.
-    """
+    """A strategy that ranks pairs, and asks about the best open ones."""
 
     def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
         batch = Batch(self.known, pending)
@@ -267,10 +315,7 @@ class PairStrategy(Strategy):
 
     @abstractmethod
     def _candidates(self) -> Iterator[NDArray[np.integer]]:
-        """Return all pairs that may be asked, in blocks of shape (m, 2), the best first.
-
-        Pairs that are not open are left out by the caller.
-        """
+        """Return all pairs that may be asked, in blocks of shape (m, 2), the best first."""
 
 
 def in_order_of_rows(labels: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.questions._grouped_by_hacc import GroupedByHACC
-from clew.questions._pair_order import in_blocks
+from clew.questions._pair_order import GroupedByHACC, in_blocks
 from clew.questions._strategy import PairStrategy
 
 __all__ = ["CAC1"]

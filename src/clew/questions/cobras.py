@@ -94,10 +94,7 @@ class COBRAS(PairStrategy):
         return labels
 
     def _walk(self, parts: list[Integers], cluster: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """Split and merge as far as answers are known, then return the pairs to ask about.
-
-        `parts` becomes the super-instances, and `cluster` the group of each representative.
-        """
+        """Split and merge as far as answers are known, then return the pairs to ask about."""
         component, is_apart = self.known.closure.component, self.known.apart()
         asked = {rows for kind, rows in self.known.asked if kind == "pair"}
 

@@ -14,8 +14,7 @@ from clew._warnings import silenced
 from clew.answers import Question
 from clew.cluster import ConstrainedLinkage
 from clew.kernels.soft_evidence import improve_groups, sums_by_group
-from clew.questions._batch import Batch
-from clew.questions._known import KnownPairs, Pair
+from clew.questions._answers import Batch, KnownPairs, Pair
 from clew.questions._pair_order import all_distances, pair_probabilities
 from clew.questions._strategy import Strategy
 
@@ -144,7 +143,7 @@ class Margin(Strategy):
         # Pairs that earlier answers imply may be asked, so a batch starts from no answers.
         batch = Batch(KnownPairs(self.n_samples_), pending)
         found, chosen = self._scores(), list[Question]()
-        turn, n_failed = len(self._log.answers) + len(pending), 0
+        turn, n_failed = len(self.answers) + len(pending), 0
         kinds = {
             kind: iter(method(found)) for kind, method in {
                 "margin": self._by_margin, "support": self._by_support, "groups": self._by_groups,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.constraints._from_labels import pair_from_rank
-from clew.questions._grouped_by_hacc import GroupedByHACC
-from clew.questions._pair_order import PAIRS_PER_BLOCK
+from clew.questions._pair_order import PAIRS_PER_BLOCK, GroupedByHACC
 from clew.questions._strategy import PairStrategy
 
 __all__ = ["RandomPairs"]

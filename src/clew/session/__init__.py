@@ -1,9 +1,8 @@
 """Sessions: ask people, take their answers, and see the groups."""
 
-from clew.session._doubts import Doubt
 from clew.session._quality import Estimate, GroupQuality, Quality
 from clew.session._remaining import Advice, Remaining
-from clew.session._result import SessionResult
+from clew.session._result import Doubt, SessionResult
 from clew.session.session import Session
 
 __all__ = [

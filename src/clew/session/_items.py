@@ -1,26 +1,31 @@
-"""The items of a session: their ids, and their features or distances."""
+"""The items of a session, and the strategy that is started on them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple
+import inspect
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 
+from clew import questions
+from clew._units import Units
 from clew._validation import check_matrix, seems_distances
-from clew._warnings import warn
+from clew._warnings import silenced, warn
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.exceptions import (
     DistancesAsFeaturesWarning,
     InvalidArgumentError,
     InvalidDataError,
+    InvalidParameterError,
 )
 from clew.graphs import check_distances
+from clew.questions import Strategy
 from clew.tables import TableFeatures
-
-__all__ = ["Items", "items_of"]
 
 Floats = NDArray[np.float64]
 Standardize = bool | Literal["auto"]
@@ -50,34 +55,7 @@ class Items(NamedTuple):
 def items_of(
     X: Any, distances: Any, ids: Any, items: Any, standardize: Standardize = "auto"
 ) -> Items:
-    """Check what a session is given.
-
-    Parameters
-    ----------
-    X : array-like, DataFrame or None
-        Features.
-    distances : array-like, DataFrame or None
-        Distances between rows, square or condensed.
-    ids : sequence or None
-        Id of each row.
-    items : sequence or None
-        Items of which nothing else is known; they are their own ids unless `ids` are given.
-    standardize : bool or "auto", default="auto"
-        Whether features are divided by their standard deviations.
-
-    Returns
-    -------
-    Items
-
-    Raises
-    ------
-    InvalidArgumentError
-        If not exactly one of `X`, `distances` and `items` is given, or `standardize` without `X`.
-    InvalidDataError
-        If features or distances are not finite, or there are fewer than two rows.
-    InvalidConstraintsError
-        If ids are missing, repeated, or not one for each row.
-    """
+    """Check what a session is given: features, distances (square or condensed), or items alone."""
     given = [name for name, value in (("X", X), ("distances", distances), ("items", items))
              if value is not None]  # fmt: skip
     if len(given) != 1:
@@ -124,10 +102,7 @@ def _ids(n: int, names: Any) -> RowIds:
 
 
 def _features(X: Any, standardize: Standardize) -> tuple[Floats, Standardize]:
-    """Return features as numbers, and whether a strategy standardizes them.
-
-    Data frames with other columns or missing values are converted.
-    """
+    """Return features as numbers, and whether a strategy standardizes them."""
     if hasattr(X, "columns"):
         has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
         if not has_numbers or X.isna().to_numpy().any():
@@ -190,3 +165,94 @@ def _check_columns(frame: Any) -> None:
             "distances: the columns of the data frame must equal its index, in the same order; "
             "use distances.loc[:, distances.index]"
         )
+
+
+STRATEGIES: Final[Mapping[str, type[Strategy]]] = MappingProxyType(
+    {
+        "guided": questions.Guided,
+        "random": questions.RandomPairs,
+        "uncertain": questions.Uncertain,
+        "most_probable": questions.MostProbable,
+        "explore_consolidate": questions.ExploreConsolidate,
+        "min_max": questions.MinMax,
+        "cac1": questions.CAC1,
+        "cobra": questions.COBRA,
+        "cobras": questions.COBRAS,
+        "active_spectral": questions.ActiveSpectral,
+        "correlation_information": questions.CorrelationInformation,
+        "expected_change": questions.ExpectedChange,
+        "margin": questions.Margin,
+        "active_subclustering": questions.ActiveSubclustering,
+    }
+)
+#: Probability that two items are in the same group if neither features nor distances are known.
+UNKNOWN = 0.25
+
+
+def started(
+    strategy: str | Strategy,
+    items: Items,
+    *,
+    n_clusters: int | None,
+    kinds: tuple[str, ...],
+    seed: int,
+    n_jobs: int | None,
+) -> Strategy:
+    """Make a strategy, by name or as a copy of an object, and start it."""
+    made = _by_name(strategy, n_clusters, seed, n_jobs)
+    parameters = made.get_params(deep=False)
+    if "metric" in parameters:
+        made.set_params(metric=items.metric)
+    if kinds != ("pair",):
+        if "kinds" not in parameters:
+            raise InvalidParameterError(
+                f"Session(kinds={kinds!r}): {type(made).__name__} asks about pairs only"
+            )
+        made.set_params(kinds=kinds)
+    unknown = None
+    if not items.is_known:
+        unknown = np.full(items.X.shape, UNKNOWN)
+        np.fill_diagonal(unknown, 1.0)
+    X = items.X
+    if parameters.get("standardize") == "auto":
+        made.set_params(standardize=items.standardize)
+    elif "standardize" not in parameters and not items.is_distances:
+        units = Units.standardized(X, items.standardize)
+        # Features that share a unit stay as they are: some parameters are in their unit.
+        X = units.scale(X) if np.ptp(units.unit) > 0 or items.standardize is True else X
+    with silenced():  # warnings name the session's parameters, not the strategy's
+        return made.start(X, probabilities=unknown)
+
+
+def _by_name(
+    strategy: str | Strategy, n_clusters: int | None, seed: int, n_jobs: int | None
+) -> Strategy:
+    if isinstance(strategy, Strategy):
+        if n_clusters is not None:
+            raise InvalidParameterError(
+                "Session(n_clusters=...) is for strategies given by name; set it in the strategy: "
+                f"{type(strategy).__name__}(n_clusters={n_clusters})"
+            )
+        copied: Strategy = clone(strategy)
+        return copied
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
+        raise InvalidParameterError(
+            f"Session(strategy={strategy!r}): strategy must be one of {', '.join(STRATEGIES)}, or "
+            "an object of clew.questions"
+        )
+    kind = STRATEGIES[strategy]
+    parameters = inspect.signature(kind).parameters
+    found: dict[str, Any] = {"random_state": seed}
+    if "n_jobs" in parameters:
+        found["n_jobs"] = n_jobs
+    if "n_clusters" in parameters:
+        if n_clusters is None and parameters["n_clusters"].default is not None:
+            raise InvalidParameterError(
+                f"the strategy {strategy!r} needs Session(n_clusters=...); 'guided' does not"
+            )
+        found["n_clusters"] = n_clusters
+    elif n_clusters is not None:
+        raise InvalidParameterError(
+            f"the strategy {strategy!r} takes no number of groups; leave n_clusters out"
+        )
+    return kind(**found)

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from clew._warnings import silenced
 from clew.answers import Answer, Question
 from clew.cluster import GuidedClustering
-from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
+from clew.cluster.guided import GuidedResult
+from clew.constraints import Constraints
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.questions import Strategy
-from clew.questions._log import AnswerLog, Key, key_of
-from clew.session._checks import Check
-from clew.session._chooser import Chooser, Chosen
+from clew.questions._answers import AnswerLog, Key, Retraction, key_of
 from clew.session._items import Items
-from clew.session._queue import Queue, meaning_of
-
-__all__ = ["Loop"]
+from clew.session._quality import (
+    Check,
+    PairProbabilities,
+    check_of,
+    derived_for,
+    derived_probabilities,
+    draw_check,
+    near_pairs,
+    sampled_rows,
+)
 
 #: Number of questions that are chosen before they are asked, if the model learns in the background.
 N_AHEAD = 20
@@ -31,23 +45,6 @@ class Loop:
     Two locks: `recording` is held for a moment by each call that reads or writes the log or the
     queue; the lock of the model is held while it learns or chooses. Whoever needs both takes the
     lock of the model first, so answers are recorded while the model learns.
-
-    Parameters
-    ----------
-    items : Items
-        What is grouped.
-    strategy : Strategy
-        A strategy that was started.
-    queue : Queue
-        Who is asked what.
-    check_every : int or None
-        Every `check_every`-th question is a random check; None: no checks.
-    seed : int
-        Seed of the checks.
-    model : GuidedClustering
-        Groups the items by all answers.
-    background : bool
-        Whether a thread learns each answer at once; otherwise, whoever needs the model next does.
     """
 
     def __init__(
@@ -76,10 +73,7 @@ class Loop:
 
     @contextmanager
     def model(self) -> Iterator[Chooser]:
-        """Wait until the model has learned all answers so far, and keep it from learning others.
-
-        An error of the thread in the background is raised once; the next call learns again.
-        """
+        """Wait until the model has learned all answers so far, and keep it from learning others."""
         with self._modeling:
             failure, self._failure = self._failure, None
             if failure is not None:
@@ -172,10 +166,7 @@ class Loop:
                 self._hand_out(chosen, n, name)
 
     def _open_to(self, chooser: Chooser) -> list[Question]:
-        """Return the questions that wait for an answer, or whose answers are not yet learned.
-
-        Otherwise a question that was answered after the model learned would be chosen again.
-        """
+        """Return the questions that wait for an answer, or whose answers are not yet learned."""
         new = [
             entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)
         ]
@@ -271,3 +262,266 @@ class Loop:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = pickle.loads(state["pickled"])
         self._make_locks()
+
+
+class Chosen(NamedTuple):
+    """A new question, and its check if it is a random one."""
+
+    question: Question
+    check: Check | None
+
+    @property
+    def key(self) -> Key:
+        """Key of the question."""
+        return key_of(self.question)
+
+
+class Chooser:
+    """The model of a session: learns answers and chooses questions, for one thread at a time."""
+
+    def __init__(
+        self,
+        items: Items,
+        strategy: Strategy,
+        check_every: int | None,
+        seed: int,
+        model: GuidedClustering,
+    ) -> None:
+        self.strategy = strategy
+        self._items, self._model = items, model
+        self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
+        self.n_learned = 0
+        self._every, self._seed = check_every, seed
+
+    def learn(self, log: AnswerLog, checks: dict[Key, Check]) -> None:
+        """Learn new answers and retractions; those that arrive meanwhile are left for later.
+
+        Checks that were drawn elsewhere, such as in an earlier session, are added to `checks`.
+        """
+        new = log.entries[self.n_learned :]
+        held = log.answers_after(self.n_learned)
+        for position, entry in enumerate(new, self.n_learned):
+            if isinstance(entry, Retraction):
+                del held[entry.position]
+                continue
+            is_check = entry.question.kind == "pair" and entry.question.origin == "random"
+            if is_check and key_of(entry.question) not in checks:
+                self.strategy.learn(held.values())
+                if (check := self._check_of(entry.question)) is not None:
+                    checks[key_of(entry.question)] = check
+            held[position] = entry
+        self.strategy.learn(held.values())
+        self.n_learned += len(new)
+
+    def choose(self, n: int, asked: Iterable[Key], pending: Sequence[Question]) -> list[Chosen]:
+        """Choose new questions, the best first, with random checks in between.
+
+        `asked` are keys of all questions that were asked, `pending` the questions whose answers are
+        not learned yet. There are fewer than n if none is left.
+        """
+        found: list[Chosen] = []
+        keys, out = set(asked), list(pending)
+        while len(found) < n and (new := self._next(n - len(found), keys, out)):
+            found += new
+            keys.update(chosen.key for chosen in new)
+            out += [chosen.question for chosen in new]
+        return found
+
+    def is_check_due(self, n_asked: int) -> bool:
+        """Return whether the next question is a random check."""
+        return self._every is not None and n_asked % self._every == self._every - 1
+
+    def settled(self) -> GuidedResult | None:
+        """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
+        answers = self.strategy.answers
+        if self._settled is None or self._settled[0] != answers:
+            self._settled = answers, self._fitted(answers)
+        return self._settled[1]
+
+    def _fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
+        items = self._items
+        known = Constraints.from_answers(answers, n_samples=len(items.ids))
+        is_informative = any(
+            ((table.answers >= -1) & (table.weights > 0)).any() for table in known.tables
+        )
+        if self.strategy.has_own_groups or not (is_informative or items.is_known):
+            return None
+        model: GuidedClustering = clone(self._model)
+        with silenced():  # warnings are about the parameters of the model
+            model.fit(items.X if items.is_known else None, constraints=known)
+        return model.result_
+
+    def pairs(self, labels: NDArray[np.int64]) -> PairProbabilities:
+        """Probabilities of pairs, by the strategy or, if it has none, by its groups."""
+        rows = sampled_rows(labels)
+        every = len(rows) == len(labels)
+        wanted = (
+            None
+            if every
+            else np.column_stack([np.repeat(rows, len(rows)), np.tile(rows, len(rows))])
+        )
+        same = self.strategy.probabilities(wanted)
+        if same is not None:
+            square = same.reshape(len(rows), len(rows))
+            return PairProbabilities(square, is_estimated=True, rows=rows)
+        closure = self.strategy.known.closure
+        derived = derived_probabilities(closure, labels, self._near, rows)
+        return PairProbabilities(derived, is_estimated=False, rows=rows, near=self._near)
+
+    def probabilities(
+        self, labels: NDArray[np.int64], pairs: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Entries of `pairs` for some pairs of rows, (n_pairs, 2)."""
+        same = self.strategy.probabilities(pairs)
+        if same is not None:
+            return same
+        return derived_for(self.strategy.known.closure, labels, self._near, pairs)
+
+    @cached_property
+    def _near(self) -> csr_array | None:
+        return near_pairs(self._items)
+
+    def _next(self, n: int, asked: set[Key], pending: list[Question]) -> list[Chosen]:
+        """Choose a random check if one is due, otherwise questions until the next check."""
+        if self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
+            return [Chosen(Question("pair", check.pair, origin="random"), check)]
+        n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
+        questions = self.strategy.ask(min(n, max(n_before, 1)), pending=pending)
+        return [Chosen(question, None) for question in questions]
+
+    def _drawn(self, asked: set[Key]) -> Check | None:
+        assert self._every is not None
+        labels = self.strategy.labels()
+        found = self.pairs(labels)
+        return draw_check(
+            found.same,
+            labels[found.rows],
+            found.rows,
+            asked,
+            number=(len(asked) + 1) // self._every,
+            n_answers=len(self.strategy.answers),
+            seed=self._seed,
+        )
+
+    def _check_of(self, question: Question) -> Check | None:
+        labels, n = self.strategy.labels(), len(self.strategy.answers)
+        found = self.pairs(labels)
+        return check_of(question, found.same, labels[found.rows], found.rows, n)
+
+
+class Queue:
+    """The questions that were asked, who is asked each now, and who has answered it."""
+
+    def __init__(self, annotators: object) -> None:
+        self.names, self.n_wanted = _wanted(annotators)
+        self.asked: dict[Key, Question] = {}
+        self.given: dict[Key, dict[str, Answer]] = {}
+        self._out: dict[str, dict[Key, None]] = {}
+
+    def check(self, annotator: object) -> str:
+        """Refuse a name that is no string, or not one of the session's annotators."""
+        if not isinstance(annotator, str):
+            raise InvalidArgumentError(f"annotator must be a string, got {annotator!r}")
+        if self.names and annotator not in self.names:
+            raise InvalidArgumentError(
+                f"there is no annotator {annotator!r}; the annotators of the session are "
+                f"{', '.join(self.names)}"
+            )
+        return annotator
+
+    def with_annotator(self, annotator: str) -> list[Question]:
+        """Return the questions that an annotator was asked and has not answered, oldest first."""
+        return [self.asked[key] for key in self._out.get(annotator, ())]
+
+    def pending(self) -> list[Question]:
+        """Return all questions that somebody was asked and nobody has answered yet."""
+        out = {key for keys in self._out.values() for key in keys}
+        return [self.asked[key] for key in self.asked if key in out and not self.given.get(key)]
+
+    def is_out(self, key: Key) -> bool:
+        """Return whether somebody was asked a question or has answered it."""
+        return bool(self.given.get(key)) or any(key in out for out in self._out.values())
+
+    def shared(self, annotator: str) -> list[Question]:
+        """Return questions of others that this annotator is to answer too, oldest first."""
+        if self.n_wanted == 1:
+            return []
+        people: dict[Key, set[str]] = {key: set(given) for key, given in self.given.items()}
+        for name, keys in self._out.items():
+            for key in keys:
+                people.setdefault(key, set()).add(name)
+        return [
+            question
+            for key, question in self.asked.items()
+            if 0 < len(people.get(key, ())) < self.n_wanted and annotator not in people[key]
+        ]
+
+    def hand_out(self, question: Question, annotator: str) -> None:
+        """Record that an annotator is asked a question."""
+        key = key_of(question)
+        self.asked[key] = question
+        self._out.setdefault(annotator, {})[key] = None
+
+    def take(self, answer: Answer) -> None:
+        """Record an answer; close its question for its annotator, or for all if it has enough."""
+        key = key_of(answer.question)
+        self.asked.setdefault(key, answer.question)
+        given = self.given.setdefault(key, {})
+        given[answer.annotator] = answer
+        self._out.get(answer.annotator, {}).pop(key, None)
+        if len(given) >= self.n_wanted:
+            for keys in self._out.values():
+                keys.pop(key, None)
+
+    def drop(self, answer: Answer) -> None:
+        """Forget an answer that was taken back."""
+        del self.given[key_of(answer.question)][answer.annotator]
+
+    def hand_out_first(self, question: Question, annotator: str) -> None:
+        """Let an annotator be asked this question before all others."""
+        key = key_of(question)
+        self._out[annotator] = {key: None} | self._out.get(annotator, {})
+
+    def answer_of(self, question: Question, annotator: str) -> Answer | None:
+        """Return the answer of an annotator to a question."""
+        return self.given.get(key_of(question), {}).get(annotator)
+
+    def people(self, names: Sequence[str]) -> tuple[str | None, ...]:
+        """Return the annotators as whom an oracle answers; with (None,) the oracle chooses."""
+        if self.names or self.n_wanted == 1:
+            return self.names or (None,)
+        if len(names) < self.n_wanted:
+            raise InvalidArgumentError(
+                f"{self.n_wanted} people answer each question, but the oracle has only "
+                f"{len(names)} annotators"
+            )
+        return tuple(names[: self.n_wanted])
+
+    def release(self, annotator: str) -> None:
+        """Let questions that an annotator has not answered go to others."""
+        for key in self._out.pop(annotator, {}):
+            if not self.given.get(key) and not any(key in out for out in self._out.values()):
+                del self.asked[key]
+
+
+def meaning_of(answer: Answer) -> int:
+    """Return the same number for answers that mean the same, in whatever order the rows are."""
+    rows, kind, code = answer.question.rows, answer.question.kind, answer.value
+    if code < 0 or kind == "pair":
+        return code
+    return rows[1 + code] if kind == "triplet" else rows[code]
+
+
+def _wanted(annotators: object) -> tuple[tuple[str, ...], int]:
+    if annotators is None:
+        return (), 1
+    if isinstance(annotators, int) and not isinstance(annotators, bool) and annotators > 0:
+        return (), annotators
+    if isinstance(annotators, list | tuple) and annotators:
+        names = tuple(annotators)
+        if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
+            return names, len(names)
+    raise InvalidParameterError(
+        f"Session(annotators={annotators!r}): annotators must be the number of people who answer "
+        "each question, their distinct names, or None"
+    )

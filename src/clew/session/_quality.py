@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
-from clew.answers import SAME, Answer
-from clew.session._checks import Check
-
-__all__ = ["Estimate", "ExpectedPairs", "GroupQuality", "Quality", "expected_pairs", "quality_of"]
+from clew.answers import SAME, Answer, Question
+from clew.constraints import Closure
+from clew.graphs import NeighborSearch
+from clew.questions._answers import Key
+from clew.session._items import Items
 
 Floats = NDArray[np.float64]
 
@@ -98,10 +100,7 @@ class Quality(NamedTuple):
 
 
 class ExpectedPairs(NamedTuple):
-    """Expected numbers of wrongly grouped pairs, by the probabilities of pairs; one entry a group.
-
-    A missed pair counts in the groups of both its rows.
-    """
+    """Expected numbers of wrongly grouped pairs; one entry a group."""
 
     numbers: NDArray[np.int64]
     """Numbers of the groups, ascending."""
@@ -125,22 +124,9 @@ class ExpectedPairs(NamedTuple):
 
 
 def expected_pairs(same: NDArray[np.float32], labels: NDArray[np.int64]) -> ExpectedPairs:
-    """Compute the expected numbers of false and of missed pairs of each group.
+    """Count the expected false and missed pairs of each group; time O(n²), memory O(n K).
 
-    Parameters
-    ----------
-    same : ndarray of shape (n, n), float32
-        Probability that two rows are the same, symmetric; the diagonal is ignored.
-    labels : ndarray of shape (n,), int64
-        Groups.
-
-    Returns
-    -------
-    ExpectedPairs
-
-    Notes
-    -----
-    Time O(n²), memory O(n K) for K groups.
+    `same` is symmetric, (n, n); its diagonal is ignored.
     """
     numbers, at, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(at, kind="stable")
@@ -163,32 +149,15 @@ def quality_of(
     *,
     is_estimated: bool = True,
 ) -> Quality:
-    """Estimate the agreement of groups with people.
+    """Estimate the agreement of groups with people, from the answers to checks, no don't-knows.
 
-    Parameters
-    ----------
-    checks : sequence of Check and Answer
-        Each answer to a random check, with the check; no don't-knows.
-    expected : ExpectedPairs
-        Expected numbers of wrongly grouped pairs.
-    error : float
-        Share of wrong answers.
-    is_estimated : bool, default=True
-        Whether the strategy estimates probabilities of pairs from the answers.
-
-    Returns
-    -------
-    Quality
-
-    Notes
-    -----
     The number of missed pairs between groups is the expected number times an unknown factor; so are
     the odds of false pairs within groups, with a factor of their own. A factor above 1 means that
     the probabilities are too sure. Each check updates the posterior of one factor f: its answer
-    contradicts the groups with probability ``e + (1 - 2e) * p``, where e is the error rate and
-    ``p / (1 - p)`` are f times the odds, before the answer, that the pair was wrongly grouped.
-    Wrong pairs come in clusters, since one wrong row is wrong with a whole group: their number
-    is Poisson-distributed in units of a typical cluster. Estimate and interval are quantiles over
+    contradicts the groups with probability ``e + (1 - 2e) * p``, where e is the error rate and ``p
+    / (1 - p)`` are f times the odds, before the answer, that the pair was wrongly grouped. Wrong
+    pairs come in clusters, since one wrong row is wrong with a whole group: their number is
+    Poisson-distributed in units of a typical cluster. Estimate and interval are quantiles over
     2,000 draws. ``benchmarks.studies session`` measures how often the intervals contain the truth.
     """
     e = float(np.clip(error, *ERRORS))
@@ -286,3 +255,200 @@ def _ratio(part: Floats, whole: NDArray[np.floating]) -> Floats:
 def _estimate(values: Floats) -> Estimate:
     low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
     return Estimate(float(middle), float(low), float(high))
+
+
+#: Every so many checks, one is drawn within groups; the others are drawn between groups, whose
+#: probabilities are less reliable.
+WITHIN_EVERY = 4
+#: Probabilities are clipped to at least this, so that each pair can be drawn, and at most 1 minus
+#: this.
+LEAST = 1e-5
+
+Pair = tuple[int, int]
+Singles = NDArray[np.float32]
+
+
+class Check(NamedTuple):
+    """A random check: how its pair was drawn, and what was known before its answer."""
+
+    pair: Pair
+    is_within: bool
+    """Whether its rows are in one group."""
+    probability: float
+    """Probability with which it was drawn among the pairs within groups, or between groups."""
+    p_wrong: float
+    """Probability that the groups are wrong about it, before the answer."""
+    n_answers: int
+    """Number of answers before the check."""
+
+
+def draw_check(
+    same: Singles,
+    labels: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    asked: set[Key],
+    *,
+    number: int,
+    n_answers: int,
+    seed: int,
+) -> Check | None:
+    """Draw a pair that was not asked, in every fourth check within groups, else between groups.
+
+    `same` and `labels` are of `rows`, which are ascending; `number` counts checks from 1. None if
+    all pairs were asked. Within groups all pairs are equally likely. Between groups they are drawn
+    in proportion to the square root of the probability that they are the same: nearly all of them
+    are different, so uniform draws would hardly ever find a missed pair. Time O(n²).
+    """
+    random = np.random.RandomState((seed + 104729 * number) % 2**32)
+    taken = _positions(asked, rows)
+    is_first = number % WITHIN_EVERY == 1
+    for is_within in (is_first, not is_first):
+        weight = _weights(same, labels, is_within=is_within)
+        weight[taken[:, 0], taken[:, 1]] = 0
+        of_rows = weight.sum(axis=1, dtype=np.float64)
+        total = of_rows.sum()
+        if total > 0:
+            i = int(random.choice(len(rows), p=of_rows / total))
+            row = weight[i].astype(np.float64)
+            j = int(random.choice(len(rows), p=row / row.sum()))
+            pair = int(rows[i]), int(rows[j])
+            p_wrong = _p_wrong(same[i, j], is_within=is_within)
+            return Check(pair, is_within, float(row[j] / total), p_wrong, n_answers)
+    return None
+
+
+def check_of(
+    question: Question, same: Singles, labels: NDArray[np.int64], rows: NDArray[np.int64], n: int
+) -> Check | None:
+    """Describe a check that was drawn elsewhere, such as in an earlier session, after n answers.
+
+    None if the pair is not in the sample of rows.
+    """
+    pair = (min(question.rows), max(question.rows))
+    i, j = np.searchsorted(rows, pair).tolist()
+    if j >= len(rows) or tuple(rows[[i, j]].tolist()) != pair:
+        return None
+    is_within = bool(labels[i] == labels[j])
+    weight = _weights(same, labels, is_within=is_within)
+    probability = float(weight[i, j] / weight.sum(dtype=np.float64))
+    return Check(pair, is_within, probability, _p_wrong(same[i, j], is_within=is_within), n)
+
+
+def _positions(asked: set[Key], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the asked pairs of rows of the sample, as positions in it, (m, 2)."""
+    pairs = np.array([of for kind, of in asked if kind == "pair"], np.int64).reshape(-1, 2)
+    at = np.minimum(np.searchsorted(rows, pairs), len(rows) - 1)
+    return np.asarray(at[(rows[at] == pairs).all(axis=1)])
+
+
+def _weights(same: Singles, labels: NDArray[np.int64], *, is_within: bool) -> Singles:
+    within = labels[:, None] == labels[None, :]
+    if is_within:
+        return np.triu(within.astype(np.float32), 1)
+    weight = np.sqrt(np.maximum(same, np.float32(LEAST)))
+    weight[within] = 0
+    return np.triu(weight, 1)
+
+
+def _p_wrong(same: np.float32, *, is_within: bool) -> float:
+    return float(np.clip(1 - same if is_within else same, LEAST, 1 - LEAST))
+
+
+#: With more rows than this, probabilities are computed for a random sample of this many rows.
+MOST_ROWS, SAMPLE_SEED = 3000, 0
+#: For strategies without probabilities: the probability that a row is in one group with one of its
+#: nearest rows, and the number of nearest rows. Other pairs between groups have probability 0.
+P_NEAR, N_NEAR = 0.25, 10
+#: For strategies without probabilities: the probability that a pair within a group belongs
+#: together.
+P_WITHIN = 0.8
+
+
+class PairProbabilities(NamedTuple):
+    """Probability that two rows are in the same group."""
+
+    same: Singles
+    """The probabilities, (n, n), symmetric."""
+    is_estimated: bool
+    """Whether the strategy estimates them from the answers."""
+    rows: NDArray[np.int64]
+    """Numbers of the n rows, ascending: all rows in groups, or a random sample of these."""
+    near: csr_array | None = None
+    """See `near_pairs`; of all rows."""
+
+
+def sampled_rows(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows in groups (no -1), or a random sample of 3,000 of them."""
+    rows = np.flatnonzero(labels >= 0)
+    if len(rows) > MOST_ROWS:
+        random = np.random.RandomState(SAMPLE_SEED)
+        rows = np.sort(rows[random.choice(len(rows), MOST_ROWS, replace=False)])
+    return rows.astype(np.int64)
+
+
+def derived_probabilities(
+    closure: Closure,
+    labels: NDArray[np.int64],
+    near: csr_array | None,
+    rows: NDArray[np.int64],
+) -> Singles:
+    """Derive probabilities of all pairs of some rows from the groups and from answers.
+
+    1 or 0 where answers imply that two rows are the same or different; else 0.8 within groups; else
+    0.25 for nearest rows and 0 for all others, or a small number for all if no features are known.
+    """
+    others = _p_between_groups(len(labels), near)
+    between = others if isinstance(others, np.float32) else others[rows][:, rows].toarray()
+    own = labels[rows]
+    same = np.where(own[:, None] == own[None, :], np.float32(P_WITHIN), between)
+    components, component = np.unique(closure.component[rows], return_inverse=True)
+    place = np.full(closure.n_components, -1)
+    place[components] = np.arange(len(components))
+    links = place[closure.cannot_link_components]
+    i, j = links[(links >= 0).all(axis=1)].T
+    apart = np.zeros((len(components), len(components)), np.bool_)
+    apart[i, j] = apart[j, i] = True
+    same[apart[np.ix_(component, component)]] = 0
+    same[component[:, None] == component[None, :]] = 1
+    return np.asarray(same, np.float32)
+
+
+def derived_for(
+    closure: Closure,
+    labels: NDArray[np.int64],
+    near: csr_array | None,
+    pairs: NDArray[np.int64],
+) -> Singles:
+    """Return entries of `derived_probabilities` for some pairs of rows, (n_pairs, 2)."""
+    i, j = pairs.T
+    others = _p_between_groups(len(labels), near)
+    between = others if isinstance(others, np.float32) else np.asarray(others[i, j]).ravel()
+    is_within = (labels[i] == labels[j]) & (labels[i] >= 0)
+    same = np.where(is_within, np.float32(P_WITHIN), between)
+    same[closure.is_different(i, j)] = 0
+    same[closure.is_same(i, j)] = 1
+    return np.asarray(same, np.float32)
+
+
+def _p_between_groups(n: int, near: csr_array | None) -> csr_array | np.float32:
+    """Return the probability for rows of different groups: sparse, or one number for all.
+
+    Answers may still decide such a pair.
+    """
+    if near is None:
+        return np.float32(P_NEAR * min(1.0, N_NEAR / n))
+    return csr_array(near.maximum(near.T) * np.float32(P_NEAR))
+
+
+def near_pairs(items: Items) -> csr_array | None:
+    """Return the graph of each row and its ten nearest rows, (n, n), in general not symmetric.
+
+    None if neither features nor distances are known.
+    """
+    if not items.is_known:
+        return None
+    n = len(items.X)
+    search = NeighborSearch(items.X, is_distance=items.is_distances)
+    _, nearest = search.nearest_others(min(N_NEAR, n - 1))
+    starts = np.arange(n + 1) * nearest.shape[1]
+    return csr_array((np.ones(nearest.size, np.float32), nearest.ravel(), starts), shape=(n, n))

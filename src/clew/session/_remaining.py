@@ -9,8 +9,6 @@ import numpy as np
 
 from clew.session._quality import Quality
 
-__all__ = ["Advice", "Progress", "Remaining", "advice_of", "remaining_of"]
-
 #: Number of informative answers that an estimate needs.
 LEAST_ANSWERS = 20
 #: Number of answered checks that an estimate of the quality needs.
@@ -59,7 +57,7 @@ class Advice(NamedTuple):
         return f"{'stop' if self.is_enough else 'go on'}: {self.reason}"
 
 
-class Progress(NamedTuple):
+class Status(NamedTuple):
     """The numbers from which the number of remaining questions is estimated."""
 
     n_items: int
@@ -78,32 +76,15 @@ class Progress(NamedTuple):
 
 
 def remaining_of(
-    progress: Progress,
+    progress: Status,
     coefficients: Sequence[float] = COEFFICIENTS,
     span: tuple[float, float] = RANGE,
 ) -> Remaining | None:
-    """Estimate how many questions are left.
+    """Estimate how many questions are left; None before 20 informative answers.
 
-    Parameters
-    ----------
-    progress : Progress
-        What is known.
-    coefficients : sequence of float, default=COEFFICIENTS
-        The intercept and the slopes of the regression.
-    span : tuple of float, default=RANGE
-        Log factors from the estimate to the ends of the range.
-
-    Returns
-    -------
-    Remaining or None
-        None before 20 informative answers.
-
-    Notes
-    -----
     A linear regression of log(questions left + 5). What is unresolved is the estimated share of
-    wrong pairs, 1 minus the Jaccard index: it falls to 0 as groups are finished, and the number
-    of questions with it. ``benchmarks.studies session`` fits the regression and measures its
-    errors.
+    wrong pairs, 1 minus the Jaccard index: it falls to 0 as groups are finished, and the number of
+    questions with it. ``benchmarks.studies session`` fits the regression and measures its errors.
     """
     if progress.n_answers < LEAST_ANSWERS:
         return None
@@ -117,23 +98,7 @@ def remaining_of(
 def advice_of(
     quality: Quality | None, remaining: Remaining | None, *, has_questions: bool
 ) -> Advice:
-    """Advise whether to stop.
-
-    Parameters
-    ----------
-    quality : Quality or None
-        Estimate from random checks.
-    remaining : Remaining or None
-        Estimated number of questions that are left.
-    has_questions : bool
-        Whether the strategy has another question.
-
-    Returns
-    -------
-    Advice
-        To stop if the estimated Jaccard index is 0.95 or more and its 95 % interval begins at 0.87
-        or above, or if there are no more questions.
-    """
+    """Advise to stop at the goal, or if there are no more questions."""
     if not has_questions:
         return Advice(True, "there are no more questions")
     left = "" if remaining is None else f"; {remaining}"

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew.answers import KINDS, SAME, Answer
 from clew.cluster import purest_examples
-from clew.cluster.guided import Alternative
-from clew.questions import Guided, Strategy
+from clew.cluster.guided import Alternative, GuidedResult
+from clew.cluster.guided._explain import chain_of_answers
+from clew.constraints import Constraints
+from clew.constraints._ids import RowIds
+from clew.constraints._meanings import implied
+from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows
-from clew.session._chooser import Chooser
-from clew.session._doubts import Doubt, doubtful_answers
-from clew.session._evidence import Evidence, probabilities_of
 from clew.session._items import Items
-from clew.session._loop import Loop
-from clew.session._quality import Quality, expected_pairs, quality_of
+from clew.session._loop import Chooser, Loop
+from clew.session._quality import PairProbabilities, Quality, expected_pairs, quality_of
 from clew.session._remaining import (
     LEAST_CHECKS,
     Advice,
-    Progress,
     Remaining,
+    Status,
     advice_of,
     remaining_of,
 )
-
-__all__ = ["SessionResult", "groups_of", "result_of"]
+from clew.trust import AnswerDoubts, answer_posterior
+from clew.trust.doubts import DOUBT
 
 Floats = NDArray[np.float64]
 
@@ -53,14 +55,16 @@ class SessionResult:
     ids : tuple of hashable
         Id of each item, in the order of the arrays.
     labels_ : ndarray of shape (n_items,), int64
-        Group of each item, numbered from 0 in the order of their first items.
+        Group of each item, numbered from 0 in the order of their first items; -1 for items that
+        the strategy "active_subclustering" leaves out, which the other figures leave out, too.
     confidence_ : ndarray of shape (n_items,)
         How sure the group of each item is, in [0, 1]: the mean probability that it is the same as
         another item of its group; for an item that is alone, 1 minus the largest probability that
         it is the same as any other item. With more than 3,000 items, means are over ten random
         items of the group, and an item that is alone is compared only with items that were in a
         question with it; if there are none, its confidence is 1. With strategies other than
-        `Guided`, the share of its ten nearest items that are in its group.
+        `Guided`, the share of its ten nearest items that are in its group. 0 for an item in no
+        group.
     exemplars_ : mapping of int to tuple of hashable
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
@@ -103,35 +107,24 @@ class SessionResult:
 
 
 def result_of(loop: Loop, model: Chooser) -> SessionResult:
-    """Compute the result of a session.
-
-    Parameters
-    ----------
-    loop : Loop
-        State of the session.
-    model : Chooser
-        Model of the session, which has learned all answers.
-
-    Returns
-    -------
-    SessionResult
-    """
+    """Compute the result of a session."""
     items, strategy = loop.items, model.strategy
     settled = model.settled()
-    labels, evidence = groups_of(model)
-    is_sampled = len(evidence.rows) < len(labels)
-    few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
-    confidence = _confidence(evidence, labels, few)
-    expected = expected_pairs(evidence.labels, labels[evidence.rows])
-    error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
-    checks, is_estimated = loop.answered_checks(), evidence.is_estimated
+    labels, pairs = groups_of(model)
+    is_sampled = len(pairs.rows) < len(labels)
+    few = _some_pairs(model, labels) if is_sampled else None
+    confidence = _confidence(pairs, labels, few)
+    expected = expected_pairs(pairs.same, labels[pairs.rows])
+    estimate = strategy.error_rate()
+    error = ERROR_RATE if estimate is None else estimate
+    checks, is_estimated = loop.answered_checks(), pairs.is_estimated
     estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
     quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
     n_answers = sum(not answer.is_dont_know and answer.weight > 0 for answer in strategy.answers)
     jaccard = estimated.jaccard.value
-    progress = Progress(len(labels), int(labels.max()) + 1, n_answers, jaccard)
+    progress = Status(len(labels), int(labels.max()) + 1, n_answers, jaccard)
     remaining = remaining_of(progress) if is_estimated else None
-    affinity = _affinity(evidence, strategy) if few is None else few.affinity
+    affinity = _affinity(pairs, strategy) if few is None else few.affinity
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
     return SessionResult(
@@ -150,36 +143,34 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     )
 
 
-def groups_of(model: Chooser) -> tuple[NDArray[np.int64], Evidence]:
+def groups_of(model: Chooser) -> tuple[NDArray[np.int64], PairProbabilities]:
     """Return the groups, and the probabilities of pairs."""
     settled = model.settled()
     if settled is None:
         labels = model.strategy.labels()
-        return labels, model.evidence(labels)
+        return labels, model.pairs(labels)
     labels = in_order_of_rows(settled.labels)
-    evidence = model.evidence(labels)
-    if len(evidence.rows) < len(labels):
-        return labels, evidence
-    return labels, _averaged(evidence, settled.probabilities)
-
-
-def _averaged(evidence: Evidence, probabilities: Any) -> Evidence:
-    """Average the strategy's probabilities of pairs with those of the groups."""
-    dense = probabilities if isinstance(probabilities, np.ndarray) else probabilities.toarray()
+    pairs = model.pairs(labels)
+    if len(pairs.rows) < len(labels):
+        return labels, pairs
+    # The mean of the strategy's probabilities and of those of the groups.
+    member = settled.probabilities
+    dense = member if isinstance(member, np.ndarray) else member.toarray()
     single = dense.astype(np.float32)
-    same = np.asarray((evidence.labels + single @ single.T) / 2, np.float32)
+    same = np.asarray((pairs.same + single @ single.T) / 2, np.float32)
     np.fill_diagonal(same, 1.0)
-    return evidence._replace(labels=same)
+    return labels, pairs._replace(same=same)
 
 
-def _confidence(evidence: Evidence, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:
-    if evidence.near is not None:
-        nearest = evidence.near.indices.reshape(len(labels), -1)
-        return np.asarray((labels[nearest] == labels[:, None]).mean(axis=1))
+def _confidence(pairs: PairProbabilities, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:
+    if pairs.near is not None:
+        nearest = pairs.near.indices.reshape(len(labels), -1)
+        is_own = (labels[nearest] == labels[:, None]) & (labels >= 0)[:, None]
+        return np.asarray(is_own.mean(axis=1))
     if few is not None:
         return few.confidence
     within = labels[:, None] == labels[None, :]
-    same = np.asarray(evidence.labels, np.float64).copy()
+    same = np.asarray(pairs.same, np.float64).copy()
     np.fill_diagonal(same, 0)
     n_others = within.sum(axis=1) - 1
     mean = np.where(within, same, 0).sum(axis=1) / np.maximum(n_others, 1)
@@ -196,6 +187,7 @@ def _exemplars(
     else:
         rows = np.full((int(labels.max()) + 1, N_EXEMPLARS), -1, np.int64)
         order = np.lexsort((-confidence, labels))
+        order = order[labels[order] >= 0]
         rank = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
         order, rank = order[rank < N_EXEMPLARS], rank[rank < N_EXEMPLARS]
         rows[labels[order], rank] = order
@@ -205,8 +197,8 @@ def _exemplars(
     )
 
 
-def _affinity(evidence: Evidence, strategy: Strategy) -> csr_array:
-    same = evidence.labels
+def _affinity(pairs: PairProbabilities, strategy: Strategy) -> csr_array:
+    same = pairs.same
     stored = same >= LEAST_AFFINITY
     for answer in strategy.answers:
         rows = np.array(answer.question.rows)
@@ -224,23 +216,24 @@ class _Pairs(NamedTuple):
     affinity: csr_array
 
 
-def _some_pairs(strategy: Strategy, labels: NDArray[np.int64], near: csr_array | None) -> _Pairs:
+def _some_pairs(model: Chooser, labels: NDArray[np.int64]) -> _Pairs:
     """Estimate from pairs of each row with random rows of its group, and from answered pairs."""
-    n = len(labels)
-    order = np.argsort(labels, kind="stable")
-    start = np.searchsorted(labels[order], labels)
-    size = np.bincount(labels)[labels]
-    step = np.random.RandomState(0).random_sample((n, N_COMPARED))
-    others = order[start[:, None] + (step * size[:, None]).astype(np.int64)]
-    i = np.repeat(np.arange(n), N_COMPARED)
-    rows = [answer.question.rows for answer in strategy.answers]
+    n, in_groups = len(labels), np.flatnonzero(labels >= 0)
+    own = labels[in_groups]
+    order = np.argsort(own, kind="stable")
+    start = np.searchsorted(own[order], own)
+    size = np.bincount(own)[own]
+    step = np.random.RandomState(0).random_sample((len(own), N_COMPARED))
+    others = in_groups[order[start[:, None] + (step * size[:, None]).astype(np.int64)]]
+    i = np.repeat(in_groups, N_COMPARED)
+    rows = [answer.question.rows for answer in model.strategy.answers]
     asked = np.array([pair for of in rows for pair in combinations(of, 2)], np.int64).reshape(-1, 2)
     pairs = np.concatenate([np.column_stack([i, others.ravel()]), asked])
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-    same = probabilities_of(strategy, labels, near, pairs).astype(np.float64)
+    same = model.probabilities(labels, pairs).astype(np.float64)
     first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
     both = np.concatenate([same, same])
-    within = labels[first] == labels[second]
+    within = (labels[first] == labels[second]) & (labels[first] >= 0)
     total = np.bincount(first[within], both[within], minlength=n)
     count = np.bincount(first[within], minlength=n)
     alone = np.ones(n)
@@ -250,4 +243,139 @@ def _some_pairs(strategy: Strategy, labels: NDArray[np.int64], near: csr_array |
     entries = np.concatenate([both, np.ones(n)]), (
         np.concatenate([first, every]), np.concatenate([second, every])
     )  # fmt: skip
+    confidence[labels < 0] = 0.0
     return _Pairs(np.clip(confidence, 0, 1), csr_array(entries, shape=(n, n)))
+
+
+class Doubt(NamedTuple):
+    """An answer that is probably wrong; print it to read it."""
+
+    answer: Answer
+    """The answer."""
+    p_wrong: float
+    """Probability that it is wrong, given all answers and the data."""
+    reason: str
+    """What contradicts it."""
+    chain: tuple[Hashable, ...]
+    """Ids of a path of items that begins and ends at two items of the answer. Other answers, none
+    of them doubtful, imply that consecutive items are the same; if they contradict a "same", one
+    consecutive pair is different. Empty if no chain of answers contradicts the answer."""
+
+    def __str__(self) -> str:
+        who = self.answer.annotator or "somebody"
+        rows = self.answer.question.ids or self.answer.question.rows
+        about = ", ".join(map(str, rows))
+        return (
+            f"{about}: {who}'s answer is wrong with probability {self.p_wrong:.2f}; {self.reason}"
+        )
+
+
+def doubtful_answers(
+    strategy: Strategy,
+    labels: NDArray[np.int64],
+    ids: RowIds,
+    settled: GuidedResult | None = None,
+) -> tuple[Doubt, ...]:
+    """Find the answers that are more likely wrong than right, the most doubtful first.
+
+    Where the groups are a strategy's own, they are taken as right, each annotator's error rate is
+    estimated from them, and other answers have to outvote a doubtful one, too.
+    """
+    answers = strategy.answers
+    is_out = labels < 0  # a row in no group is alone
+    labels = np.where(is_out, labels.max() + np.cumsum(is_out), labels)
+    known = Constraints.from_answers(answers, ids=ids.names)
+    if settled is None:
+        doubts = answer_posterior(known, labels)
+        p_wrong = _in_order(answers, doubts)
+        is_doubtful = (p_wrong >= DOUBT) & are_outvoted(answers, labels)
+    else:
+        pairs, triplets, odd = settled.answer_posterior
+        alternatives = settled.answer_posterior.alternatives
+        doubts = AnswerDoubts(pairs, triplets, odd, known, alternatives)
+        p_wrong = _in_order(answers, doubts)
+        is_doubtful = p_wrong >= DOUBT
+    order = np.argsort(-p_wrong, kind="stable")
+    return tuple(
+        _doubt(answers[at], float(p_wrong[at]), labels, strategy, doubts)
+        for at in order[is_doubtful[order]].tolist()
+    )
+
+
+def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Find the answers that other answers contradict more than they support them, (n_answers,).
+
+    The groups contradict an implied pair (i, j), and so does the majority of the other answers, by
+    weight, about i and a row of the group of j, or j and a row of the group of i.
+    """
+    pairs = [
+        (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)
+        for at, answer in enumerate(answers)
+        for rows in [answer.question.rows]
+        if not answer.is_dont_know
+        for i, j, said in implied(answer)
+    ]
+    found = np.zeros(len(answers), np.bool_)
+    if not pairs:
+        return found
+    table = np.array(pairs)
+    at, i, j = table[:, :3].astype(np.int64).T
+    vote, n_groups = table[:, 3], int(labels.max()) + 1
+    cell = np.concatenate([i * n_groups + labels[j], j * n_groups + labels[i]])
+    own = np.concatenate([at, at]) * (len(labels) * n_groups) + cell
+    others = (_sums(cell, vote) - _sums(own, vote)).reshape(2, -1).sum(axis=0)
+    is_against_groups = (vote > 0) != (labels[i] == labels[j])
+    found[at[is_against_groups & (others * vote < 0)]] = True
+    return found
+
+
+def _sums(keys: NDArray[np.int64], votes: Floats) -> Floats:
+    """Return for each key the sum of all votes with the same key; `votes` is half as long."""
+    _, at = np.unique(keys, return_inverse=True)
+    return np.asarray(np.bincount(at, np.concatenate([votes, votes]))[at])
+
+
+def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
+    return np.flatnonzero([answer.question.kind == kind for answer in answers])
+
+
+def _in_order(answers: Sequence[Answer], doubts: AnswerDoubts) -> Floats:
+    """Return the probabilities in the order of the answers; 0 for don't-knows."""
+    p_wrong = np.zeros(len(answers))
+    for kind, of_kind in zip(KINDS, doubts, strict=True):
+        p_wrong[_positions(answers, kind)] = np.nan_to_num(of_kind)
+    return p_wrong
+
+
+def _doubt(
+    answer: Answer,
+    p_wrong: float,
+    labels: NDArray[np.int64],
+    strategy: Strategy,
+    doubts: AnswerDoubts,
+) -> Doubt:
+    rows, known = answer.question.rows, doubts.constraints
+    for i, j, said in implied(answer):
+        together = bool(labels[rows[i]] == labels[rows[j]])
+        if together == (said == SAME):
+            continue
+        chain, parted_at = chain_of_answers(rows[i], rows[j], known, doubts, together=together)
+        if chain:
+            names = tuple(map(known.name_of, chain))
+            text = str(names[0]) + "".join(
+                f" {'≠' if at == parted_at else '='} {name}" for at, name in enumerate(names[1:])
+            )
+            return Doubt(answer, p_wrong, f"other answers imply {text}", names)
+    return Doubt(answer, p_wrong, _without_chain(answer, labels, strategy), ())
+
+
+def _without_chain(answer: Answer, labels: NDArray[np.int64], strategy: Strategy) -> str:
+    rows = answer.question.rows
+    if len(rows) > 2:
+        return "the groups imply another answer"
+    together = labels[rows[0]] == labels[rows[1]]
+    where = "in one group" if together else "in different groups"
+    same = strategy.probabilities([rows])
+    if same is None:
+        return f"the items are {where}"
+    return f"the items are {where}: they are the same with probability {float(same[0]):.2f}"

@@ -11,20 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
-from clew.answers import Answer, Question
+from clew.answers import Answer, Question, as_kind
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
-from clew.questions._log import Retraction
-from clew.session._arguments import answers_of, as_standardize, check_number, kinds_of
-from clew.session._items import items_of
-from clew.session._loop import Loop
-from clew.session._queue import Queue
+from clew.questions._answers import Retraction
+from clew.session._items import items_of, started
+from clew.session._loop import Loop, Queue
 from clew.session._result import SessionResult, result_of
-from clew.session._strategies import started
-
-__all__ = ["Session"]
 
 
 class Session:
@@ -57,7 +52,8 @@ class Session:
     strategy : str or Strategy, default="guided"
         How questions are chosen: "guided", "random", "uncertain", "most_probable", "min_max",
         "explore_consolidate", "cac1", "cobra", "cobras", "active_spectral",
-        "correlation_information", "expected_change", "margin", or an object of `clew.questions`.
+        "correlation_information", "expected_change", "margin", "active_subclustering", or an object
+        of `clew.questions`.
     kinds : sequence of str, default=("pair",)
         Kinds of questions: "pair", "triplet", "odd_one_out".
     check_every : int or None, default=20
@@ -405,3 +401,50 @@ class Session:
     def __repr__(self) -> str:
         name = self._loop.strategy_name
         return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"
+
+
+def check_number(name: str, value: object, *, low: int) -> None:
+    """Refuse a parameter that is neither None nor an integer of `low` or more."""
+    allowed = Allowed(kind=int, low=low, none=True)
+    if not allowed.holds(value):
+        raise InvalidParameterError(f"Session({name}={value!r}): {name} must be {allowed}")
+
+
+def as_standardize(value: object) -> bool | Literal["auto"]:
+    """Refuse anything but True, False and "auto"."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if value != "auto":
+        raise InvalidParameterError(
+            f"Session(standardize={value!r}): standardize must be True, False or 'auto'"
+        )
+    return "auto"
+
+
+def kinds_of(kinds: object) -> tuple[str, ...]:
+    """Return kinds of questions, each once, in the order given."""
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise InvalidParameterError(
+            f"Session(kinds={kinds!r}): kinds must be a list, such as ['pair', 'odd_one_out']"
+        )
+    found = tuple(dict.fromkeys(as_kind(kind) for kind in kinds))
+    if not found:
+        raise InvalidParameterError("Session(kinds=()): name at least one kind")
+    return found
+
+
+def answers_of(
+    question: object, answer: str | int | None, annotator: str, weight: float
+) -> list[Answer]:
+    """Convert the arguments of `Session.tell` to a list of answers."""
+    if isinstance(question, Question):
+        if answer is None:
+            raise InvalidArgumentError("tell(question, answer): the answer is missing")
+        return [Answer(question, answer, annotator, weight, question.origin)]
+    is_many = isinstance(question, Iterable) and not isinstance(question, str)
+    if answer is not None or not (is_many or isinstance(question, Answer)):
+        raise InvalidArgumentError(
+            f"tell takes a Question and an answer, or Answers; got {question!r}; "
+            "session.question('a', 'b') makes a question about the items 'a' and 'b'"
+        )
+    return [question] if isinstance(question, Answer) else list(question)  # type: ignore[call-overload]

@@ -1,11 +1,9 @@
 """Probabilities that answers are wrong, and error rates of annotators."""
 
-from clew.trust.features.inconsistency import constraint_inconsistency
-from clew.trust.features.out_of_bag_vote import out_of_bag_vote
-from clew.trust.features.posterior import AnswerPosterior, answer_evidence, posterior
-from clew.trust.groups.confusion import ConfusionMatrices
-from clew.trust.groups.posterior import AnswerDoubts, answer_posterior
-from clew.trust.repeats.dawid_skene import DawidSkene
+from clew.trust.annotators import ConfusionMatrices
+from clew.trust.doubts import AnswerDoubts, AnswerPosterior, answer_posterior, posterior
+from clew.trust.inconsistency import answer_evidence, constraint_inconsistency, out_of_bag_vote
+from clew.trust.repeats import DawidSkene
 
 __all__ = [
     "AnswerDoubts",

@@ -13,14 +13,14 @@ from clew._parallel import stop_if_abandoned
 from clew.answers import KINDS, Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
-from clew.trust.groups._outcomes import (
+from clew.trust._outcomes import (
     OTHERS,
     OUTCOMES,
     co_membership,
     informative_tables,
     outcome_probabilities,
 )
-from clew.trust.groups._shrinkage import Matrices, Prior, expected_counts, shrink, uniform_matrix
+from clew.trust.annotators import Matrices, Prior, expected_counts, shrink, uniform_matrix
 
 #: Error rate in place of 0, whose logarithm is infinite.
 HARD_EPSILON = 1e-3

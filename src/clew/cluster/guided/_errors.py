@@ -16,9 +16,9 @@ from clew.constraints import AnswerTable, Constraints
 from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.groups._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
-from clew.trust.groups._shrinkage import forced_choice_kinds
-from clew.trust.groups.posterior import judged
+from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
+from clew.trust.annotators import forced_choice_kinds
+from clew.trust.doubts import judged
 
 #: Maximum number of answers of an annotator to one question that a fit uses.
 MAX_REPEATS = 100

@@ -16,7 +16,7 @@ from clew.cluster.guided._result import most_probable_groups, probability_togeth
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
-from clew.trust.groups.posterior import DOUBT
+from clew.trust.doubts import DOUBT
 
 __all__ = ["Explanation", "GivenAnswer", "chain_of_answers", "explanation", "row_number"]
 

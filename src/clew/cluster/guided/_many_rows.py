@@ -43,7 +43,7 @@ from clew.graphs import DistanceSpace, largest_stored
 from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import OUTCOMES, informative_tables
+from clew.trust._outcomes import OUTCOMES, informative_tables
 
 #: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}

@@ -24,7 +24,7 @@ from clew.kernels.belief_propagation import (
     update_all_messages,
 )
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import (
+from clew.trust._outcomes import (
     IS_DETERMINED,
     OTHERS,
     OUTCOMES,
@@ -33,7 +33,7 @@ from clew.trust.groups._outcomes import (
     informative_tables,
     outcome_probabilities,
 )
-from clew.trust.groups._shrinkage import forced_choice_kinds, prior_matrix
+from clew.trust.annotators import forced_choice_kinds, prior_matrix
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

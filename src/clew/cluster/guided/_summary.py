@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from clew.cluster.guided._result import GuidedResult, largest_probabilities
-from clew.trust.groups.posterior import DOUBT
+from clew.trust.doubts import DOUBT
 
 KINDS = ("pair", "triplet", "odd-one-out answer")
 DECIDED_BY = {

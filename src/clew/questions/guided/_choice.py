@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.answers import KINDS, Kind, Question
 from clew.kernels.partitions.information import question_values
-from clew.questions._log import key_of
+from clew.questions._answers import key_of
 from clew.questions.guided._cores import CORE
 from clew.questions.guided._posterior import SameProbabilities, Singles
 from clew.questions.guided._triples import Triple, best_triples

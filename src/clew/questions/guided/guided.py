@@ -131,6 +131,9 @@ class Guided(Readings):
         "n_representatives": Allowed(kind=int, low=2, high=ALL_PAIRS_ROWS, none=True),
     }
 
+    #: `labels` are a draft: sessions end with `GuidedClustering`.
+    has_own_groups = False
+
     _kinds: tuple[Kind, ...]
     _seconds: dict[str, float]
     _waiting: list[Answer]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import defaultdict
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from clew.questions.active_subclustering._evidence import Evidence, Votes
-from clew.questions.active_subclustering._lists import RowLists, pair_features
-from clew.questions.active_subclustering._log_odds import PRIOR_ERROR, LogOdds, error_rate
-from clew.questions.active_subclustering._start import Start
-
-__all__ = ["State"]
+from clew.questions._row_lists import RowLists, Start, pair_features
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,28 +51,12 @@ class Seen(NamedTuple):
     vote: float
 
 
-class State:
+class Subclusters:
     """Subclusters, changed by answers in their order.
 
-    Parameters
-    ----------
-    start : Start
-        The data.
-    error : float or None
-        Share of wrong answers; None to estimate it.
-
-    Attributes
-    ----------
-    members : list of list of int
-        Rows that answers put into each subcluster; the center first.
-    owner : ndarray of shape (n_samples,), int64
-        The subcluster of these rows; -1 for others.
-    votes : list of Votes
-        Answers about each subcluster.
-    row_votes, n_row_votes : ndarray of shape (n_clusters, n_listed)
-        Answers about listed rows and their subcluster: sum of votes, and number.
-    gain : float
-        Expected score of the best candidate as a new center.
+    `members` are rows that answers put into each, the center first, and `owner`, (n_samples,),
+    their subcluster, -1 for others. `row_votes` and `n_row_votes`, (n_clusters, n_listed), are
+    answers about listed rows and their subcluster: sum and number.
     """
 
     def __init__(self, start: Start, error: float | None) -> None:
@@ -86,7 +66,7 @@ class State:
         self.error = PRIOR_ERROR if error is None else max(error, NO_ERROR)
         self.row_log_odds = LogOdds.prior(*ROW_PRIOR)
         self.center_log_odds = LogOdds.prior(*CENTER_PRIOR)
-        self.evidence = Evidence()
+        self.evidence = AnsweredRows()
         rows = start.rows[start.centers]
         k = self.n_clusters = len(rows)
         self.members = [[int(row)] for row in rows]
@@ -390,3 +370,99 @@ class State:
             votes = np.array([seen.vote for each in self._seen for seen in each])
             self.error = error_rate(np.concatenate(same), votes)
         self._find_gain()
+
+
+class Votes(NamedTuple):
+    """What was answered about one subcluster."""
+
+    rows: dict[int, tuple[float, int]]
+    """For rows of no subcluster: "same" minus "different", weighted, and the number of answers."""
+    subclusters: dict[int, tuple[float, int]]
+    """The same for other subclusters."""
+    members: dict[int, tuple[float, int]]
+    """The same for its own rows."""
+
+
+class AnsweredRows:
+    """All answers, by row."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[int, int, float]] = []
+        self.of_row: dict[int, list[tuple[int, float]]] = defaultdict(list)
+
+    def add(self, i: int, j: int, vote: float) -> None:
+        """Add an answer about two rows: a vote for "same", negative for "different"."""
+        self.pairs.append((i, j, vote))
+        self.of_row[i].append((j, vote))
+        self.of_row[j].append((i, vote))
+
+    def votes(self, subcluster: int, members: list[int], owner: NDArray[np.int64]) -> Votes:
+        """Sum the votes about a subcluster; `owner` is the subcluster of each row, or -1."""
+        found = Votes({}, {}, {})
+        for row in members:
+            for other, vote in self.of_row.get(row, ()):
+                group = int(owner[other])
+                if group == -1:
+                    _add(found.rows, other, vote)
+                elif group == subcluster:
+                    _add(found.members, other, vote)
+                else:
+                    _add(found.subclusters, group, vote)
+        return found
+
+
+def _add(votes: dict[int, tuple[float, int]], key: int, vote: float) -> None:
+    total, n = votes.get(key, (0.0, 0))
+    votes[key] = total + vote, n + 1
+
+
+N_STEPS = 8
+#: No slope falls below this share of its prior mean: few or wrong answers reverse no feature.
+LEAST_SLOPE = 0.25
+#: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
+ERROR_PRIOR, ERRORS = (3.0, 27.0), (0.005, 0.4)
+#: Mean of this prior.
+PRIOR_ERROR = ERROR_PRIOR[0] / sum(ERROR_PRIOR)
+
+
+class LogOdds(NamedTuple):
+    """Coefficients with a normal prior; never changed."""
+
+    coefficients: Floats
+    """The intercept first."""
+    mean: Floats
+    deviation: Floats
+    limit: float
+    """Log-odds are clipped to between -limit and limit."""
+
+    @classmethod
+    def prior(cls, mean: tuple[float, ...], deviation: tuple[float, ...], limit: float) -> Self:
+        """Start from the prior."""
+        return cls(np.array(mean), np.array(mean), np.array(deviation), limit)
+
+    def of(self, features: Floats) -> Floats:
+        """Return log-odds, clipped, for features along the last axis."""
+        total = self.coefficients[0] + features @ self.coefficients[1:]
+        return np.asarray(np.clip(total, -self.limit, self.limit))
+
+    def fitted(self, features: Floats, target: Floats) -> Self:
+        """Maximize the posterior by Newton's method; targets are probabilities of one group."""
+        design = np.column_stack([np.ones(len(features)), features])
+        precision = 1 / self.deviation**2
+        at, least = self.coefficients.copy(), LEAST_SLOPE * self.mean
+        for _ in range(N_STEPS):
+            p = expit(design @ at)
+            slope = design.T @ (target - p) - precision * (at - self.mean)
+            curvature = (design * (p * (1 - p))[:, None]).T @ design + np.diag(precision)
+            step = np.linalg.solve(curvature, slope)
+            at += step / max(1.0, float(np.abs(step / self.deviation).max()))
+        slopes = np.where(self.mean > 0, np.maximum(at, least), np.minimum(at, least))
+        at[1:] = slopes[1:]
+        return self._replace(coefficients=at)
+
+
+def error_rate(same: Floats, votes: Floats) -> float:
+    """Return the expected share of wrong answers; a vote is positive for "same"."""
+    n_wrong = float(np.where(votes > 0, 1 - same, same).sum())
+    rate = (ERROR_PRIOR[0] + n_wrong) / (sum(ERROR_PRIOR) + len(votes))
+    return float(np.clip(rate, *ERRORS))

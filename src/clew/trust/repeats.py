@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,8 +14,11 @@ from clew.answers import CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints, Support
 from clew.constraints._support import answers_for
 from clew.metrics.likelihood import N_POSITIONS
-from clew.trust.groups._outcomes import ALL_KINDS, IS_DETERMINED, OUTCOMES, TRUE_LABEL
-from clew.trust.groups._shrinkage import (
+from clew.trust._outcomes import ALL_KINDS, IS_DETERMINED, OUTCOMES, TRUE_LABEL
+from clew.trust.annotators import (
+    MAX_STRENGTH,
+    PRIOR,
+    ConfusionMatrices,
     Prior,
     expected_counts,
     forced_choice_kinds,
@@ -22,8 +26,6 @@ from clew.trust.groups._shrinkage import (
     prior_matrix,
     shrink,
 )
-from clew.trust.groups.confusion import MAX_STRENGTH, ConfusionMatrices
-from clew.trust.repeats._questions import AnsweredQuestions, answered_questions
 
 __all__ = ["DawidSkene"]
 
@@ -41,11 +43,11 @@ class DawidSkene(Estimator):
 
     Parameters
     ----------
-    prior_error : float, default=0.1
+    prior_error : float, default=0.15
         Prior probability of any other answer than the correct one.
-    prior_strength : float, default=10.0
+    prior_strength : float, default=20.0
         Number of answers that the prior counts for, for each outcome.
-    pooling_strength : float, default=10.0
+    pooling_strength : float, default=20.0
         Number of answers that the pooled matrix of all annotators counts for in the matrix of each,
         for each outcome.
     max_iter : int, default=100
@@ -147,9 +149,9 @@ class DawidSkene(Estimator):
     def __init__(
         self,
         *,
-        prior_error: float = 0.1,
-        prior_strength: float = 10.0,
-        pooling_strength: float = 10.0,
+        prior_error: float = PRIOR.error,
+        prior_strength: float = PRIOR.strength,
+        pooling_strength: float = PRIOR.pooling,
         max_iter: int = 100,
         tol: float = 1e-4,
     ) -> None:
@@ -243,7 +245,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _share_of_others(asked: AnsweredQuestions) -> Floats:
-    """Return the share of the other definite answers among those to each answer's question.
+    """Share of the other definite answers among those to each answer's question.
 
     Alone, an answer would be compared with itself: this is no evidence of its annotator's errors.
     """
@@ -253,7 +255,7 @@ def _share_of_others(asked: AnsweredQuestions) -> Floats:
 
 
 def _rates(kind: Kind, outcomes: Floats, table: AnswerTable) -> Floats:
-    """Return the outcome rates; the positions of the odd or nearer row are equally probable.
+    """Outcome rates; the positions of the odd or nearer row are equally probable.
 
     Rates of pairs are averaged with the shares of the answers: without repeats, EM would explain
     nearly every "same" as an error.
@@ -269,23 +271,10 @@ def _rates(kind: Kind, outcomes: Floats, table: AnswerTable) -> Floats:
 
 
 def _wrong(asked: AnsweredQuestions, outcomes: Floats, n_answers: int, is_forced: bool) -> Floats:
-    """Return the probability that each answer is wrong.
+    """Probability that each answer is wrong, in the order of the answers given, (n_answers,).
 
-    Parameters
-    ----------
-    asked : AnsweredQuestions
-        The answers.
-    outcomes : ndarray of shape (n_questions, n_outcomes)
-        Probabilities of outcomes.
-    n_answers : int
-        Number of answers, those of weight 0 included.
-    is_forced : bool
-        Whether don't-know was not offered; then no answer to an open question is wrong.
-
-    Returns
-    -------
-    ndarray of shape (n_answers,)
-        In the order of the answers given; NaN for don't-knows and for weight 0.
+    NaN for don't-knows and for weight 0. Under forced choice no answer to an open question is
+    wrong.
     """
     kind, table = asked.kind, asked.table
     contradicts = TRUE_LABEL[kind] != table.answer_index[:, None]
@@ -295,3 +284,43 @@ def _wrong(asked: AnsweredQuestions, outcomes: Floats, n_answers: int, is_forced
     wrong = (contradicts * outcomes[asked.question]).sum(axis=1)
     result[asked.position] = np.where(table.answers == DONT_KNOW, np.nan, wrong)
     return result
+
+
+class AnsweredQuestions(NamedTuple):
+    """Answers of one kind, sorted by question; the rows of each question in ascending order."""
+
+    kind: Kind
+    rows: NDArray[np.int64]
+    """Rows of each question, (n_questions, n_rows)."""
+    table: AnswerTable
+    """The answers; those to one question are adjacent."""
+    question: NDArray[np.int64]
+    """Question of each answer of `table`, (n_answers,)."""
+    position: NDArray[np.int64]
+    """Position of each answer of `table` in the table that was given, (n_answers,)."""
+
+    def sums(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Sum columns with a value for each answer, by question; (n_questions, n_columns)."""
+        n = len(self.rows)
+        return np.stack([np.bincount(self.question, of, n) for of in columns], axis=1)
+
+
+def answered_questions(table: AnswerTable) -> AnsweredQuestions:
+    """Group the answers of positive weight by question.
+
+    (i, j) and (j, i) are one question, as are (a, b, c) and (a, c, b), and an odd-one-out question
+    in any order.
+    """
+    is_used = np.flatnonzero(table.weights > 0)
+    ordered = table.take(is_used).in_row_order()
+    order = np.lexsort(ordered.rows.T[::-1])
+    ordered = ordered.take(order)
+    is_new = np.ones(len(ordered), dtype=np.bool_)
+    is_new[1:] = (ordered.rows[1:] != ordered.rows[:-1]).any(axis=1)
+    return AnsweredQuestions(
+        table.kind,
+        ordered.rows[is_new],
+        ordered,
+        np.cumsum(is_new) - 1,
+        is_used[order],
+    )

@@ -16,24 +16,6 @@ from clew.answers import CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints, Support, check_constraints
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
-__all__ = [
-    "ALL_KINDS",
-    "IS_DETERMINED",
-    "OTHERS",
-    "OUTCOMES",
-    "TRUE_LABEL",
-    "Memberships",
-    "answer_likelihoods",
-    "answered_rows",
-    "as_outcome_probabilities",
-    "blocks_of_questions",
-    "co_membership",
-    "informative_tables",
-    "outcome_probabilities",
-    "outcomes_of_rows",
-    "some_names",
-]
-
 #: Groups of rows, (m,), -1 for none; or probabilities of groups, (m, n_groups).
 Memberships = NDArray[np.int64] | NDArray[np.floating]
 
@@ -90,18 +72,9 @@ def informative_tables(known: Constraints, *, with_dont_know_pairs: bool) -> lis
 
 
 def co_membership(of_rows: Sequence[Memberships]) -> NDArray[np.float64]:
-    """Return the probabilities that rows of a question share a group, independent of each other.
+    """1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all share a group, (m, 5).
 
-    Parameters
-    ----------
-    of_rows : sequence of two or three ndarray of shape (m,) or (m, n_groups)
-        Memberships of the first, the second and the third row of each question.
-
-    Returns
-    -------
-    ndarray of shape (m, 5)
-        1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all three share a group;
-        0 where there are only two rows.
+    `of_rows` are the memberships of the two or three rows, independent; 0 where there are two rows.
     """
     first = of_rows[0]
     result = np.zeros((len(first), 5))
@@ -133,21 +106,7 @@ def blocks_of_questions(n_questions: int, memberships: Memberships) -> list[tupl
 def outcomes_of_rows(
     kind: Kind, memberships: Memberships, rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the outcomes of questions, by the rows of each.
-
-    Parameters
-    ----------
-    kind : {"pair", "triplet", "odd_one_out"}
-        Kind of the questions.
-    memberships : ndarray of shape (n_places,) or (n_places, n_groups)
-        Groups, or probabilities of groups.
-    rows : ndarray of shape (m, 2) or (m, 3), int64
-        Places of the rows of each question in `memberships`.
-
-    Returns
-    -------
-    ndarray of shape (m, n_outcomes)
-    """
+    """Probabilities of the outcomes of questions, (m, n_outcomes), by the places of their rows."""
     found = np.empty((len(rows), len(OUTCOMES[kind])))
     for start, end in blocks_of_questions(len(rows), memberships):
         of_rows = [memberships[of_position] for of_position in rows[start:end].T]
@@ -165,26 +124,7 @@ class _Matrices(Protocol):
 def answer_likelihoods(
     confusion: _Matrices, table: AnswerTable, constraints: Constraints
 ) -> NDArray[np.float64]:
-    """Return the probability of each answer, given each outcome.
-
-    Parameters
-    ----------
-    confusion : ConfusionMatrices
-        Fitted.
-    table : AnswerTable
-        Answers.
-    constraints : Constraints
-        Constraints with the names of the annotators.
-
-    Returns
-    -------
-    ndarray of shape (m, n_outcomes)
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If an annotator has no matrix.
-    """
+    """Probability of each answer, given each outcome, (m, n_outcomes)."""
     place = {name: at for at, name in enumerate(confusion.annotators_)}
     code = np.array([place.get(name, -1) for name in constraints.annotators], np.int64)
     missing = np.flatnonzero(code[table.annotators] < 0)
@@ -206,29 +146,7 @@ def some_names(names: Collection[str]) -> str:
 def answered_rows(
     method: object, constraints: Constraints, memberships: ArrayLike
 ) -> tuple[Constraints, Memberships]:
-    """Validate answers and memberships, and leave out the rows that no answer names.
-
-    Parameters
-    ----------
-    method : object
-        Its name goes into messages.
-    constraints : Constraints
-        The answers.
-    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-        Groups, -1 for none; or probabilities of groups.
-
-    Returns
-    -------
-    constraints : Constraints
-        The same answers, about the rows that are left.
-    memberships : ndarray of shape (n_rows,) or (n_rows, n_groups)
-        Memberships of these rows.
-
-    Raises
-    ------
-    InvalidDataError
-        If memberships are not of that form.
-    """
+    """Validate answers and memberships, and leave out the rows that no answer names."""
     n = constraints.n_samples if isinstance(constraints, Constraints) else 0
     check_constraints(method, constraints, n, ALL_KINDS)
     checked = _as_memberships(memberships, n)
@@ -239,24 +157,7 @@ def answered_rows(
 def as_outcome_probabilities(
     table: AnswerTable, probabilities: Mapping[Kind, ArrayLike]
 ) -> NDArray[np.float64]:
-    """Look up and validate the probabilities of outcomes for one kind of answers.
-
-    Parameters
-    ----------
-    table : AnswerTable
-        The answers.
-    probabilities : dict of str to array-like of shape (n_answers, n_outcomes)
-        By kind; a kind without answers may be missing.
-
-    Returns
-    -------
-    ndarray of shape (n_answers, n_outcomes)
-
-    Raises
-    ------
-    InvalidDataError
-        If the kind is missing, or the shape differs.
-    """
+    """Probabilities of outcomes for one kind of answers, (n_answers, n_outcomes), validated."""
     shape = (len(table), len(OUTCOMES[table.kind]))
     if table.kind not in probabilities and not len(table):
         return np.empty(shape)

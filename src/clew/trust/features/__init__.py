@@ -1,1 +1,0 @@
-"""Probabilities that answers about pairs are wrong, from features."""

@@ -1,1 +1,0 @@
-"""Probabilities that answers are wrong, and confusion matrices, from groups."""

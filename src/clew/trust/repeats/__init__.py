@@ -1,1 +1,0 @@
-"""Confusion matrices and true answers, estimated from repeated answers to the same questions."""
