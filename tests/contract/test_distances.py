@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
@@ -132,12 +129,3 @@ def test_distances_given_as_features_raise_a_warning(model):
         given = {"constraints": Constraints.from_labels(OF_TWO, **numbers, random_state=0)}
     with pytest.warns(DistancesAsFeaturesWarning, match="square and symmetric"):
         clone(model).fit(squareform(pdist(TWO)), **given)
-
-
-def test_the_table_in_the_readme_says_who_takes_distances():
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text, re.MULTILINE)
-    alone = set(NAMES[: NAMES.index("ConsensusKNN")])
-    assert {name for name, inputs in rows if "distances" in inputs} == alone
-    through = {name for name, inputs in rows if "as its similarity" in inputs}
-    assert through == set(NAMES) - alone

@@ -1,4 +1,4 @@
-"""`verbose=1` with the line of the README prints progress, from every thread, and only then."""
+"""`verbose=1` with the line of the tutorial prints progress, from every thread, and only then."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-(LINE,) = re.findall(r"`(logging\.basicConfig\(.*\))`", README)
+TUTORIAL = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+(LINE,) = re.findall(r"`(logging\.basicConfig\(.*?\))`", TUTORIAL)
 
-#: Fits in threads without the line of the README, then with it; a marked line ends each part.
+#: Fits in threads without the line of the tutorial, then with it; a marked line ends each part.
 FITS = """
 import logging, sys, threading
 import numpy as np

@@ -32,7 +32,7 @@ LAYERS = (
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_PART_USERS = frozenset({"session", "web", "cli"})
+SIDE_PART_USERS = frozenset({"cluster", "session", "web", "cli"})
 BASE = frozenset(
     {
         "_validation",

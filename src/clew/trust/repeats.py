@@ -126,7 +126,7 @@ class DawidSkene(Estimator):
     >>> answers = Constraints(6, pairs=[(*p, a) for p, a in zip(rows, said)], pair_annotators=who)
     >>> model = DawidSkene().fit(answers)
     >>> model.confusion_.annotators_, model.confusion_.error_rates_.round(2)
-    (('ann', 'ben', 'eve'), array([0.06, 0.06, 0.22]))
+    (('ann', 'ben', 'eve'), array([0.09, 0.09, 0.2 ]))
     """
 
     supports: ClassVar[Support] = ALL_KINDS

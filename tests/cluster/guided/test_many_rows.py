@@ -83,7 +83,7 @@ def test_predictions(fitted):
 def test_summary_and_explanation(fitted, known):
     text = fitted.summary()
     assert text.startswith("GuidedClustering: 900 rows in 4 groups (number given)")
-    assert "Ward on anchors" in text
+    assert "anchors" in text
     i, j = known.pairs[0].tolist()
     found = fitted.explain(i, j)
     assert found.answers

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 from scipy.special import softmax
@@ -18,7 +18,7 @@ from clew._warnings import silenced
 from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._errors import AnswerErrors, errors_given_labels
-from clew.cluster.guided._features import N_NEIGHBORS, Rows
+from clew.cluster.guided._features import N_NEIGHBORS, Rows, ward_of
 from clew.cluster.guided._partitions import AnswerModel, Floats, Labels, renumbered
 from clew.cluster.guided._search import Groups, numbers_to_cut
 from clew.cluster.guided._smoothers import NeighborSmoother, ShareSmoother, Smoother
@@ -226,7 +226,7 @@ def _cut(rows: Floats, n_clusters: int, seed: int) -> Labels:
     """Cut Ward's tree; above 5,000 rows, k-means."""
     if len(rows) > MANY_ROWS:
         return kmeans(rows, n_clusters, n_init=1, random_state=seed).labels
-    return renumbered(fcluster(ward(rows), n_clusters, "maxclust"))
+    return renumbered(fcluster(ward_of(rows), n_clusters, "maxclust"))
 
 
 def _weight(answers: Constraints) -> float:

@@ -46,10 +46,14 @@ def checked_arguments(
 
 def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     """Validate features, dense or sparse, or distances; not `reset`: of further rows."""
+    if reset:
+        model.table_features_ = None
     if model.metric == "precomputed":
         if reset:
             return check_distances(X, estimator=model, keep_single=True)
         return check_distances_to_fitted(model, X)
+    if model.table_features_ is not None or (reset and _is_mixed(X)):
+        return _features_of_table(model, X, reset=reset)
     try:
         checked = check_data(
             model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
@@ -62,6 +66,31 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     if reset:
         warn_of_distances(model, checked)
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
+
+
+def _is_mixed(X: Any) -> bool:
+    """Whether a data frame has text, dates, categories or missing values."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return False
+    has_numbers = all(getattr(kind, "kind", "O") in "iufb" for kind in X.dtypes)
+    return not has_numbers or bool(X.isna().to_numpy().any())
+
+
+def _features_of_table(model: Any, X: Any, *, reset: bool) -> Any:
+    """Turn a data frame into numbers, as sessions and the command line do."""
+    from clew.tables import TableFeatures  # pandas is optional
+
+    if not hasattr(X, "columns"):
+        raise InvalidDataError(
+            "GuidedClustering was fitted to a data frame: give other rows as one, with columns "
+            + ", ".join(map(str, model.feature_names_in_))
+        )
+    if not reset:
+        return model.table_features_.transform(X)
+    table = TableFeatures(standardize=model.standardize).fit(X)
+    model.table_features_, model.n_features_in_ = table, table.n_features_in_
+    model.feature_names_in_ = table.feature_names_in_
+    return table.transform(X)
 
 
 def _is_condensed(X: Any) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import ward
 from scipy.linalg import qr, svd
 from scipy.sparse import csr_array, issparse
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import pdist, squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -42,6 +42,11 @@ N_NEIGHBORS, ALPHA = 10, 0.9
 LEAST_UNCOMMON = 10
 
 
+def ward_of(positions: Floats) -> Floats:
+    """Ward's linkage; not `ward(positions)`, which warns of rows that look like distances."""
+    return np.asarray(ward(pdist(positions)))
+
+
 class Rows:
     """Positions of rows and smoothers over them: what groups are refined by, beside answers."""
 
@@ -66,7 +71,7 @@ class Rows:
         return tree
 
     def _ward(self) -> Floats:
-        return np.asarray(ward(self.X))
+        return ward_of(self.X)
 
 
 class Prepared(Rows):

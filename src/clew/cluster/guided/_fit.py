@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from clew._limits import MANY_ROWS
 from clew._parallel import Progress, ProgressReport
-from clew._warnings import warn
+from clew._warnings import silenced, warn
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided import _alone as alone
 from clew.cluster.guided._continued import FittedState, Tree
@@ -55,6 +55,7 @@ from clew.cluster.guided._unconstrained import groups_without_answers, n_differe
 from clew.constraints import Constraints
 from clew.constraints._closure import implied_partition
 from clew.exceptions import InvalidArgumentError, NoGroupsWarning
+from clew.metrics import n_violated
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 from clew.trust import answer_posterior
 
@@ -70,6 +71,9 @@ LEAST_INFORMATION = 0.1
 #: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
 #: of them by so many nats; groups are found if their energy exceeds that of one group by as many.
 LEAST_LEAD = 4.0
+#: Up to so many rows tell too little of how groups depend on features: if groups of features alone
+#: satisfy all answers, they are taken.
+FEW_ROWS = 20
 #: Whether answers are graded is asked of one fold of many answers, of three folds of fewer.
 MANY_ANSWERS = 1_000
 #: Largest number of refinements in a fit, and clusterings without answers, for its progress.
@@ -239,8 +243,14 @@ class _Fitting:
 
         if not self.are_about_pairs and self._are_graded(prepared.X, fit):
             return self.to_graded_answers(prepared.X)
-        groups = fit(self.answers)
         implied = self._implied()
+        if implied is None and not more and self.answers.n_samples <= FEW_ROWS:
+            with silenced():
+                by_features = self.to_features()
+            if n_violated(by_features.labels, self.informative) == 0:
+                why = "no answer contradicts the groups of the features"
+                return by_features._replace(regime=Regime("both", why))
+        groups = fit(self.answers)
         warn_of_reversed_answers(_without_answers(prepared, groups), self.informative)
         found = self._of_groups(groups, prepared, implied)
         if implied is not None or more:

@@ -43,6 +43,7 @@ class FittedGroups(ConstrainedClusterer):
 
     n_clusters: int | None
     n_jobs: int | None
+    table_features_: Any
     probabilities_: Any
     n_clusters_: int
     error_rate_: float

@@ -7,9 +7,8 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, ward
+from scipy.cluster.hierarchy import fcluster
 from scipy.sparse import csr_array
-from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
 from clew._parallel import blocks, in_threads, one_library_thread, stop_if_abandoned
@@ -29,7 +28,7 @@ from clew.cluster.guided._anchors import (
     sampled,
 )
 from clew.cluster.guided._errors import AnswerErrors, errors_given_groups, informative_answers
-from clew.cluster.guided._features import FeatureSpace, Prepared
+from clew.cluster.guided._features import FeatureSpace, Prepared, ward_of
 from clew.cluster.guided._learned_cut import Merges, cut_by_answers
 from clew.cluster.guided._partitions import TiedRows
 from clew.cluster.guided._pool import is_default
@@ -95,7 +94,7 @@ class LinkedRows(NamedTuple):
         if model.metric == "precomputed":
             space = DistanceSpace.fit(X, of_space)
         else:
-            space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
+            space = FeatureSpace.fit(sample, model.metric, model._standardize, of_space)
         rows = _columns(sample, space, model.n_jobs)
         anchors = choose_anchors(rows, model.n_anchors, of_anchors, model.n_jobs)
         del sample, rows
@@ -290,7 +289,7 @@ def starts_of(
     n_clusters = probabilities.shape[1]
     if not is_default(fitted.pool) or len(anchors) <= n_clusters:
         return starts
-    tree = ward(pdist(anchors))
+    tree = ward_of(anchors)
     starts[BY_WARD] = _of_groups(fcluster(tree, n_clusters, "maxclust") - 1, n_clusters)
     if train is None:
         return starts

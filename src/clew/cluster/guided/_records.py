@@ -461,10 +461,10 @@ def fit_records(
     is_few = model.n_clusters is not None and model.n_clusters * MOST_COPIES < n
     if X is None or is_few or model.scale != "auto" or not is_default(model.pool):
         return None
-    if model.metric == "precomputed" or (issparse(X) and model.standardize is True):
+    if model.metric == "precomputed" or (issparse(X) and model._standardize is True):
         return None
-    units = None if issparse(X) else Units.standardized(X, model.standardize)
-    if model.metric == "cosine" and model.standardize is not True and units is not None:
+    units = None if issparse(X) else Units.standardized(X, model._standardize)
+    if model.metric == "cosine" and model._standardize is not True and units is not None:
         units = Units(0.0, np.ones(X.shape[1]))
     rows, informative = _scaled(X, units, model.metric), informative_answers(known)
     with one_library_thread():

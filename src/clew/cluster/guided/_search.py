@@ -3,8 +3,8 @@
 1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
    correlation clustering; further clusterings, if users bring a pool.
 2. Each start is refined (`refined`), and merged while that raises its energy.
-3. The best partitions are crossed, the tree of their pair probabilities is cut again, and the
-   groups of the best are split.
+3. The best partitions are crossed, and the tree of their pair probabilities is cut again. If the
+   number of groups is given, the groups of the best are split and merged again to that number.
 4. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
 """
@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
@@ -25,7 +25,7 @@ from clew._parallel import in_threads
 from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
-from clew.cluster.guided._features import Prepared, Rows
+from clew.cluster.guided._features import Prepared, Rows, ward_of
 from clew.cluster.guided._partitions import (
     AnswerModel,
     Floats,
@@ -103,8 +103,6 @@ def fit_groups(
     kept = search.best(best + search.pool(_crossed(pools, best), 3))[:N_KEPT]
     if not search.is_large:
         kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
-    if n_clusters is None:
-        kept = search.best(kept + search.pool(_split(kept[0], rows), 3))[:N_KEPT]
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
     if n_clusters is None:
@@ -324,7 +322,7 @@ def _split(one: Partition, rows: Rows) -> list[Labels]:
     for k in range(one.n_clusters):
         chosen = np.flatnonzero(one.labels == k)
         if 1 < len(chosen) <= MANY_ROWS:
-            tree = ward(positions[chosen])
+            tree = ward_of(positions[chosen])
             for of, n_parts in zip(labels, N_PARTS, strict=True):
                 of[chosen] = fcluster(tree, n_parts, "maxclust")
     return [renumbered(one.labels * (max(N_PARTS) + 1) + of) for of in labels]
@@ -393,7 +391,9 @@ def _with_number(
         label[label == smallest] = int(mean.argmax())
         label = renumbered(label)
     while (n_groups := int(label.max()) + 1) < min(n_clusters, len(label)):
-        trees = [ward(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)]
+        trees = [
+            ward_of(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)
+        ]
         heights = [-1.0 if tree is None else float(tree[-1, 2]) for tree in trees]
         widest = int(np.argmax(heights))
         tree = trees[widest]

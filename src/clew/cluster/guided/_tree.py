@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import ward
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from clew._limits import MANY_ROWS
 from clew.cluster._kmeans import kmeans
+from clew.cluster.guided._features import ward_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -108,7 +108,7 @@ def _merges(rows: Integers, positions: Floats) -> Merges:
             return _merges_by_group(rows, parts, positions)
         chain = np.column_stack([rows[:-1], rows[1:]])  # equal rows
         return Merges(chain, np.zeros(n - 1))
-    joined = ward(positions)
+    joined = ward_of(positions)
     of_set = np.concatenate([rows, np.empty(n - 1, np.int64)])
     for at, first in enumerate(joined[:, 0].astype(np.int64)):
         of_set[n + at] = of_set[first]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import svd
 from scipy.spatial.distance import squareform
 from scipy.special import softmax
@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._features import Floats, Prepared
+from clew.cluster.guided._features import Floats, Prepared, ward_of
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
@@ -225,7 +225,7 @@ def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> floa
             random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
             random.normal(scale=components.std(axis=0), size=components.shape),
         ):
-            of_drawn = _Silhouettes(drawn, ward(drawn), None, seed)(n_clusters)
+            of_drawn = _Silhouettes(drawn, ward_of(drawn), None, seed)(n_clusters)
             gap = min(gap, silhouette - of_drawn)
         if not least <= gap <= CLEAR_GAP:
             break

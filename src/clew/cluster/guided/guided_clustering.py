@@ -124,6 +124,9 @@ class GuidedClustering(FittedGroups):
         never changed: `partial_fit` replaces it. Its arrays are read-only.
     n_features_in_ : int
         Number of features.
+    table_features_ : TableFeatures or None
+        How a data frame with text, dates, categories or missing values was turned into numbers;
+        None for other features. `predict` and `score` take data frames with the same columns then.
 
     Raises
     ------
@@ -270,7 +273,8 @@ class GuidedClustering(FittedGroups):
         Parameters
         ----------
         X : array-like or sparse array of shape (n_samples, n_features), default=None
-            Features. None: the groups follow from the answers alone. With
+            Features, or a data frame of mixed columns, see `tables.TableFeatures`. None: the groups
+            follow from the answers alone. With
             ``metric="precomputed"``: distances of all pairs of rows, square, of shape (n_samples,
             n_samples), or condensed in the order of SciPy's ``pdist``.
         y : ignored
@@ -300,7 +304,7 @@ class GuidedClustering(FittedGroups):
         if features is not None:
             own = seeds[0], seeds[3]
             with one_library_thread():
-                prepared = Prepared.of(features, self.metric, self.standardize, own, self.n_jobs)
+                prepared = Prepared.of(features, self.metric, self._standardize, own, self.n_jobs)
         return self._fit_to(known, prepared, seeds, None, callback)
 
     @guarded_fit
@@ -404,6 +408,11 @@ class GuidedClustering(FittedGroups):
         )
         self.result_ = found.result(known, is_settled=last is None)
         return self
+
+    @property
+    def _standardize(self) -> bool | Literal["auto"]:
+        """Whether columns are standardized; those of a mixed table are already."""
+        return self.standardize if self.table_features_ is None else False
 
     def _takes_anchors(self, n_samples: int) -> bool:
         most = MAX_DENSE_ROWS if self.metric == "precomputed" else ANCHOR_ROWS

@@ -1,0 +1,72 @@
+"""Data frames of mixed columns go into `GuidedClustering` as they are."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster import GuidedClustering
+from clew.exceptions import InvalidDataError
+from clew.tables import TableFeatures
+
+RANDOM = np.random.RandomState(0)
+Y = RANDOM.permutation(np.arange(90) % 3)
+FRAME = pd.DataFrame(
+    {
+        "wing": np.where(RANDOM.rand(90) < 0.1, np.nan, 10.0 * Y + RANDOM.normal(size=90)),
+        "color": np.array(["red", "gray", "white"])[Y],
+        "note": [
+            f"{('sings', 'dives', 'hops')[k]} near the {RANDOM.choice(['pond', 'reed'])}" for k in Y
+        ],
+    },
+    index=[f"bird {at}" for at in range(90)],
+)
+ANSWERS = Constraints.from_labels(Y, 60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return GuidedClustering(3, random_state=0).fit(FRAME, constraints=ANSWERS)
+
+
+def test_text_categories_and_missing_values_are_read(fitted):
+    assert adjusted_rand_score(Y, fitted.labels_) > 0.9
+    assert fitted.feature_names_in_.tolist() == ["wing", "color", "note"]
+    assert fitted.n_features_in_ == 3
+    assert isinstance(fitted.table_features_, TableFeatures)
+
+
+def test_new_rows_come_as_a_data_frame_with_the_same_columns(fitted):
+    assert (fitted.predict(FRAME) == fitted.labels_).all()
+    new = FRAME[["note", "color", "wing"]].sample(frac=1, random_state=0)
+    assert (fitted.predict(new) == pd.Series(fitted.labels_, FRAME.index)[new.index]).all()
+    loaded = pickle.loads(pickle.dumps(fitted))
+    assert (loaded.predict(FRAME) == fitted.labels_).all()
+    assert fitted.score(FRAME, constraints=ANSWERS) > -0.4
+    with pytest.raises(InvalidDataError, match="give other rows as one"):
+        fitted.predict(np.zeros((2, 3)))
+    with pytest.raises(InvalidDataError, match="no column 'note'"):
+        fitted.predict(FRAME[["wing", "color"]])
+
+
+def test_further_answers_and_the_same_numbers_lead_to_the_same_groups(fitted):
+    first, more = (ANSWERS.select(pairs=part) for part in (np.arange(60) < 40, np.arange(60) >= 40))
+    again = GuidedClustering(3, random_state=0).fit(FRAME, constraints=first)
+    again.partial_fit(FRAME, constraints=more)
+    assert (again.labels_ == fitted.labels_).all()
+    numbers = TableFeatures().fit_transform(FRAME)
+    plain = GuidedClustering(3, standardize=False, random_state=0).fit(numbers, constraints=ANSWERS)
+    assert (plain.labels_ == fitted.labels_).all()
+    np.testing.assert_array_equal(plain.probabilities_, fitted.probabilities_)
+
+
+def test_another_fit_forgets_the_table(fitted):
+    model = pickle.loads(pickle.dumps(fitted))
+    model.fit(np.eye(3)[Y], constraints=ANSWERS)
+    assert model.table_features_ is None
+    numbers = FRAME[["wing"]].fillna(0)
+    assert model.fit(numbers, constraints=ANSWERS).feature_names_in_.tolist() == ["wing"]
+    assert model.table_features_ is None
