@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from clew import Constraints, Question
@@ -165,3 +165,14 @@ def test_errors_of_each_annotator_are_estimated(fitted):
     assert score(model, SPECIES) > 0.85
     anonymous = Constraints(150, pairs=np.column_stack([known.pairs, known.pair_answers]))
     assert score(model, SPECIES) > score(fitted(IRIS, anonymous), SPECIES)
+
+
+def test_few_answers_about_many_groups_are_not_taken_for_identities(fitted):
+    """From 400 random answers alone, nearly every image would be a group of its own."""
+    X, y = load_digits(return_X_y=True)
+    chosen = np.random.RandomState(0).permutation(len(y))[:200]
+    known = Constraints.from_labels(y[chosen], 400, error=0.1, random_state=0)
+    model = fitted(X[chosen], known, n_clusters=None)
+    assert model.regime_ == "both"
+    assert 8 <= model.n_clusters_ <= 14
+    assert score(model, y[chosen]) > 0.6

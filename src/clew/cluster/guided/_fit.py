@@ -265,12 +265,14 @@ class _Fitting:
         if not alone.are_groups_small(identities):
             return found
         train, held = alone.one_fold(self.answers, self.seed)
-        of_small = alone.identities_of(train, self.seed).labels_
-        lead = _log_likelihood(fit(train).labels, train, held)
-        lead -= max(
-            _log_likelihood(labels, train, held) for labels in (of_small, np.zeros_like(of_small))
-        )
-        if lead >= LEAST_LEAD:
+        of_train = fit(train)
+        if found.regime == "both":
+            lead = alone.log_likelihood_in_groups(of_train, held.as_pairs()) - LEAST_LEAD
+            lead -= _log_likelihood(np.zeros_like(of_train.labels), train, held)
+        else:
+            lead = _log_likelihood(of_train.labels, train, held)
+            lead -= _log_likelihood(alone.identities_of(train, self.seed).labels_, train, held)
+        if lead >= 0:
             return found
         n_few, n_small = groups.probabilities.shape[1], identities.n_clusters_
         return self._of_identities(identities, _UNEXPLAINED.format(n_few, n_small))

@@ -289,7 +289,7 @@ def starts_of(
     n_clusters = probabilities.shape[1]
     if not is_default(fitted.pool) or len(anchors) <= n_clusters:
         return starts
-    tree = ward_of(anchors)
+    tree = ward_of(anchors.astype(np.float64))
     starts[BY_WARD] = _of_groups(fcluster(tree, n_clusters, "maxclust") - 1, n_clusters)
     if train is None:
         return starts
