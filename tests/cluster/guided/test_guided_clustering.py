@@ -167,12 +167,15 @@ def test_errors_of_each_annotator_are_estimated(fitted):
     assert score(model, SPECIES) > score(fitted(IRIS, anonymous), SPECIES)
 
 
-def test_few_answers_about_many_groups_are_not_taken_for_identities(fitted):
-    """From 400 random answers alone, nearly every image would be a group of its own."""
+@pytest.mark.parametrize(("n_answers", "error", "least"), [(400, 0.1, 0.6), (600, 0.3, 0.3)])
+def test_few_answers_about_many_groups_are_not_taken_for_identities(
+    fitted, n_answers, error, least
+):
+    """From random answers alone, nearly every image would be a group of its own."""
     X, y = load_digits(return_X_y=True)
     chosen = np.random.RandomState(0).permutation(len(y))[:200]
-    known = Constraints.from_labels(y[chosen], 400, error=0.1, random_state=0)
+    known = Constraints.from_labels(y[chosen], n_answers, error=error, random_state=0)
     model = fitted(X[chosen], known, n_clusters=None)
     assert model.regime_ == "both"
-    assert 8 <= model.n_clusters_ <= 14
-    assert score(model, y[chosen]) > 0.6
+    assert 6 <= model.n_clusters_ <= 16
+    assert score(model, y[chosen]) > least

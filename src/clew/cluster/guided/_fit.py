@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
 from scipy.sparse import csr_array
+from scipy.stats import rankdata
 
 from clew._limits import MANY_ROWS
 from clew._parallel import Progress, ProgressReport
@@ -71,6 +72,9 @@ LEAST_INFORMATION = 0.1
 #: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
 #: of them by so many nats; groups are found if their energy exceeds that of one group by as many.
 LEAST_LEAD = 4.0
+#: Features tell of groups if rows called the same are nearer than others by so many standard
+#: deviations.
+LEAST_NEARNESS = 2.0
 #: Up to so many rows tell too little of how groups depend on features: if groups of features alone
 #: satisfy all answers, they are taken.
 FEW_ROWS = 20
@@ -264,15 +268,12 @@ class _Fitting:
         identities = alone.identities_of(self.answers, self.seed)
         if not alone.are_groups_small(identities):
             return found
+        if _nearness_of_same(prepared, self.answers) >= LEAST_NEARNESS:
+            return found
         train, held = alone.one_fold(self.answers, self.seed)
-        of_train = fit(train)
-        if found.regime == "both":
-            lead = alone.log_likelihood_in_groups(of_train, held.as_pairs()) - LEAST_LEAD
-            lead -= _log_likelihood(np.zeros_like(of_train.labels), train, held)
-        else:
-            lead = _log_likelihood(of_train.labels, train, held)
-            lead -= _log_likelihood(alone.identities_of(train, self.seed).labels_, train, held)
-        if lead >= 0:
+        lead = _log_likelihood(fit(train).labels, train, held)
+        lead -= _log_likelihood(alone.identities_of(train, self.seed).labels_, train, held)
+        if lead > 0:
             return found
         n_few, n_small = groups.probabilities.shape[1], identities.n_clusters_
         return self._of_identities(identities, _UNEXPLAINED.format(n_few, n_small))
@@ -461,6 +462,25 @@ def _without_answers(prepared: Prepared, groups: Groups) -> Labels:
     if len(groups.labels) > MANY_ROWS:
         return groups.labels
     return np.asarray(fcluster(prepared.tree, int(groups.labels.max()) + 1, "maxclust"), np.int64)
+
+
+def _nearness_of_same(prepared: Prepared, answers: Constraints) -> float:
+    """How much nearer rows called the same are than others, in standard deviations by chance.
+
+    The statistic of Mann and Whitney, of distances between the rows of pairs.
+    """
+    pairs = answers.as_pairs()
+    (i, j), is_same = pairs.pairs[~pairs.is_dont_know].T, pairs.is_must_link[~pairs.is_dont_know]
+    if prepared.distances is not None:
+        distance = np.asarray(prepared.distances[i, j], np.float64)
+    else:
+        distance = np.linalg.norm(prepared.X[i] - prepared.X[j], axis=1)
+    n_same, n = int(is_same.sum()), len(is_same)
+    if n_same in (0, n):
+        return 0.0
+    rank = rankdata(distance)[is_same].mean()
+    error = np.sqrt((n - n_same) * (n + 1) / (12 * n_same))
+    return float(((n + 1) / 2 - rank) / error)
 
 
 def _log_likelihood(labels: Labels, train: Constraints, held: Constraints) -> float:

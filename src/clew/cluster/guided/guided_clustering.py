@@ -178,7 +178,7 @@ class GuidedClustering(FittedGroups):
 
     Without features, spaces of the answers take the place of features. If most answers are about
     pairs, and `CorrelationClustering` finds groups of fewer than five rows on the average, its
-    groups are returned; with features, only if those do not predict held-out answers better.
+    groups are returned; with features, only if rows called the same are no nearer than others.
 
     If a few rows are far nearer to each row than all others, as in tables in which several rows
     describe the same thing, groups are many and small, and `regime_` is "identities": matches of
