@@ -75,6 +75,8 @@ LEAST_LEAD = 4.0
 #: Features tell of groups if rows called the same are nearer than others by so many standard
 #: deviations.
 LEAST_NEARNESS = 2.0
+#: Small groups of a given number, of more rows than this, are not compared with those of the model.
+MANY_IDENTITIES = 300
 #: Up to so many rows tell too little of how groups depend on features: if groups of features alone
 #: satisfy all answers, they are taken.
 FEW_ROWS = 20
@@ -282,9 +284,6 @@ class _Fitting:
         """Fit to answers alone."""
         number, n = self.n_clusters, self.answers.n_samples
         implied = self._implied()
-        if self.are_about_pairs and number is not None and n < alone.SMALL_GROUP * number:
-            identities = alone.identities_of(self.answers, self.seed, number)
-            return self._of_identities(identities, _SMALL_GIVEN.format(number, n / number))
         if self.are_about_pairs and number is None:
             identities = alone.identities_of(self.answers, self.seed)
             if self.answers.is_must_link.all() and len(self.answers.pairs) == len(self.answers):
@@ -301,7 +300,17 @@ class _Fitting:
 
         if not self.are_about_pairs and self._are_graded(None, fit):
             return self.to_graded_answers(None)
-        groups = fit(self.answers)
+        is_small = number is not None and n < alone.SMALL_GROUP * number
+        groups = None if is_small and n > MANY_IDENTITIES else fit(self.answers)
+        if is_small and self.are_about_pairs:
+            identities = alone.identities_of(self.answers, self.seed, number)
+            answers, labels = self.answers, identities.labels_
+            if groups is None or _log_likelihood(
+                groups.labels, answers, answers
+            ) <= _log_likelihood(labels, answers, answers):
+                why = _SMALL_GIVEN.format(number, n / (number or 1))
+                return self._of_identities(identities, why)
+        groups = groups or fit(self.answers)
         if (
             number is None
             and self.are_about_pairs
@@ -465,7 +474,7 @@ def _without_answers(prepared: Prepared, groups: Groups) -> Labels:
 
 
 def _nearness_of_same(prepared: Prepared, answers: Constraints) -> float:
-    """How much nearer rows called the same are than others, in standard deviations by chance.
+    """How much nearer rows called the same are than others, in standard deviations.
 
     The statistic of Mann and Whitney, of distances between the rows of pairs.
     """
