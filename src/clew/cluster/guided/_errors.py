@@ -17,7 +17,7 @@ from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.trust import AnswerDoubts, ConfusionMatrices
 from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
-from clew.trust.annotators import forced_choice_kinds
+from clew.trust.annotators import forced_choice_kinds, matrices_around
 from clew.trust.doubts import judged
 
 #: Maximum number of answers of an annotator to one question that a fit uses.
@@ -25,8 +25,6 @@ MAX_REPEATS = 100
 #: With fewer wrong answers, by their probabilities, the interval of the error rate starts at 0.
 LEAST_WRONG = 2.0
 LEVEL = 0.95
-#: Number of answers that the prior of confusion matrices, and the pooled matrix, count for.
-STRENGTH = 20.0
 #: Rounds of EM of the error rates, given the probabilities of groups.
 N_ROUNDS = 10
 
@@ -123,35 +121,15 @@ def judged_answers(
         float(min(low, rate)) if weights @ wrong >= LEAST_WRONG else 0.0,
         float(max(high, rate)),
     )
-    confusion = _confusion(rate, interval, answers, model, outcomes)
+    used = answers.with_tables(tuple(model.tables), answers.annotators)
+    by_kind = {table.kind: of for table, of in zip(model.tables, outcomes, strict=True)}
+    confusion = matrices_around(rate, interval, used, by_kind)
     if len(confusion.annotators_) > 1:
         n_answers = np.maximum(confusion.n_answers_, 1e-9)
         rate = float(np.average(confusion.error_rates_, weights=n_answers))
         low, high = np.average(confusion.error_intervals_, axis=0, weights=n_answers)
         interval = min(interval[0], float(low)), max(interval[1], float(high))
     return AnswerErrors(rate, interval, confusion, _doubts(answers, model, joints))
-
-
-def _confusion(
-    rate: float,
-    interval: tuple[float, float],
-    answers: Constraints,
-    model: AnswerModel,
-    outcomes: Sequence[Floats],
-) -> ConfusionMatrices:
-    error = min(max(rate, 0.02), 0.4)
-    prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
-    if len(answers.annotators) < 2:
-        confusion = ConfusionMatrices.uniform(prior_error, answers.annotators, constraints=answers)
-        confusion.error_rates_ = np.full(len(answers.annotators), rate)
-        confusion.error_intervals_ = np.tile(interval, (len(answers.annotators), 1))
-        return confusion
-    matrices = ConfusionMatrices(
-        prior_error=prior_error, prior_strength=STRENGTH, pooling_strength=STRENGTH
-    )
-    used = answers.with_tables(tuple(model.tables), answers.annotators)
-    by_kind = {table.kind: of for table, of in zip(model.tables, outcomes, strict=True)}
-    return matrices.fit_probabilities(used, by_kind)
 
 
 def _doubts(answers: Constraints, model: AnswerModel, joints: Sequence[Floats]) -> AnswerDoubts:

@@ -100,24 +100,7 @@ class Explanation(NamedTuple):
 
 
 def row_number(known: Constraints, row: Hashable) -> int:
-    """Look up a row by id or by number.
-
-    Parameters
-    ----------
-    known : Constraints
-        Its `ids` are searched. A row number is taken if it has none, or none that is an integer.
-    row : hashable
-        An id or a row number.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is no such row.
-    """
+    """Look up a row by id; or by number, if there are no ids, or none that is an integer."""
     ids = known.ids
     if ids is not None and row in ids and not isinstance(row, bool):
         return ids.index(row)

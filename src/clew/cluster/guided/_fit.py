@@ -82,6 +82,8 @@ MANY_IDENTITIES = 300
 FEW_ROWS = 20
 #: Whether answers are graded is asked of one fold of many answers, of three folds of fewer.
 MANY_ANSWERS = 1_000
+#: After a fold that differs by so many nats, the others are not asked.
+CLEAR_LEAD = 12.0
 #: Largest number of refinements in a fit, and clusterings without answers, for its progress.
 N_STEPS, N_UNCONSTRAINED = 130, 5
 
@@ -238,7 +240,7 @@ class _Fitting:
         """Fit to features and answers."""
         number = self.n_clusters
         if number is not None:
-            number = min(number, n_different_rows(prepared, number))
+            n_different_rows(prepared, number)  # warns: answers may tell equal rows apart
         starts = [[one.partition(prepared, self.answers) for one in self._members()]]
         more = starts if starts[0] else []
 
@@ -311,12 +313,7 @@ class _Fitting:
                 why = _SMALL_GIVEN.format(number, n / (number or 1))
                 return self._of_identities(identities, why)
         groups = groups or fit(self.answers)
-        if (
-            number is None
-            and self.are_about_pairs
-            and implied is None
-            and self._is_one_group(groups)
-        ):
+        if number is None and implied is None and self._is_one_group(groups):
             warn(_TOO_FEW.format("all rows into one group"), NoGroupsWarning)
             why = "there are no features, and the answers are too few to tell groups apart"
             return self._of_identities(identities, why)
@@ -371,6 +368,8 @@ class _Fitting:
                 spaces = alone.spaces_of(train, X, self.seed)
                 lead += max(alone.log_likelihood_in_space(one, held) for one in spaces)
                 lead -= alone.log_likelihood_in_groups(fit(train), held)
+            if abs(lead) >= CLEAR_LEAD:
+                break
         return lead >= LEAST_LEAD
 
     def _is_one_group(self, groups: Groups) -> bool:
