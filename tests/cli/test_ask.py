@@ -335,4 +335,3 @@ def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
     assert (record["kind"], record["answer"]) == ("odd_one_out", "all_alike")
     if not options:
         assert "if all three differ: don't know" in done.stdout
-

@@ -140,7 +140,10 @@ def line(**fields):
         ("[1]", "line 2: expected an object"),
         ('{"version":2}', "this clew reads version 1"),
         ('{"version":1,"id":"a","kind":"edit","items":["wren"],"answer":"same"}', "edit"),
-        ('{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}', "asks about 2 rows"),
+        (
+            '{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}',
+            "asks about 2 rows",
+        ),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"],"answer":"x"}', "'x'"),
         (
             '{"version":1,"id":"a","kind":"odd-one-out","items":["wren","robin","same"],"answer":9}',
