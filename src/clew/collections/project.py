@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew._files import atomic_write
 from clew.exceptions import FileFormatError, InvalidDataError, ProjectNotFoundError
-
-if TYPE_CHECKING:
-    from clew.store import Store
 
 __all__ = ["Project"]
 
@@ -193,16 +191,14 @@ class Project:
         """Where the store is, as `clew.store.open_store` takes it."""
         return self.store or str(self.folder / DATABASE)
 
-    def open_store(self) -> Store:
+    def open_store(self) -> Any:
         """Open the store.
 
         Returns
         -------
         Store
         """
-        from clew.store import open_store
-
-        return open_store(self.url)
+        return importlib.import_module("clew.store").open_store(self.url)
 
     # Vectors and distances that people gave ------------------------------------------------
 
@@ -260,7 +256,9 @@ class Project:
         parts = self._parts()
         if not parts:
             return None
-        arrays = [np.load(part.path, mmap_mode="r", allow_pickle=False) for part in parts]
+        arrays: list[NDArray[Any]] = [
+            np.load(part.path, mmap_mode="r", allow_pickle=False) for part in parts
+        ]
         if len(parts) == 1 and parts[0].ids == list(ids):
             return arrays[0]
         place = {
@@ -298,7 +296,7 @@ class Project:
             Distances between them.
         """
         with atomic_write(self.folder / "distances.npz", "wb") as file:
-            np.savez(file, D=np.asarray(D), ids=np.array(list(ids)))  # type: ignore[arg-type]
+            np.savez(file, D=np.asarray(D), ids=np.array(list(ids)))
 
     def distances(self, ids: Sequence[str]) -> NDArray[Any] | None:
         """Return the distances that were given between items.
