@@ -9,6 +9,7 @@ from clew.answers import Answer, Question
 if TYPE_CHECKING:
     from clew import (
         cluster as cluster,
+        collections as collections,
         datasets as datasets,
         exceptions as exceptions,
         items as items,
@@ -32,8 +33,8 @@ __version__ = version("clew")
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
     {
-        *("cluster", "datasets", "items", "metrics", "oracles", "questions", "session"),
-        *("similarity", "store", "tables", "trust"),
+        *("cluster", "collections", "datasets", "items", "metrics", "oracles", "questions"),
+        *("session", "similarity", "store", "tables", "trust"),
     }
 )
 
