@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
+from clew._validation import check_matrix
 from clew.answers import (
     DIFFERENT,
     DONT_KNOW,
     N_ROWS,
+    ORIGINS,
     SAME,
     Answer,
     Kind,
@@ -32,9 +34,9 @@ from clew.constraints._files import (
 )
 from clew.constraints._from_labels import draw_answers
 from clew.constraints._ids import RowIds, rows_and_ids
-from clew.constraints._rules import group_judgments, judgments_of, weight_of_rule
 from clew.constraints._meanings import as_most_central, implied_pairs, triplets_of_most_central
 from clew.constraints._records import column_names, records
+from clew.constraints._rules import group_judgments, judgments_of, weight_of_rule
 from clew.constraints._tables import (
     PARAMETER,
     AnswerColumns,
@@ -1252,7 +1254,7 @@ class Constraints(AnswerColumns):
         if len(found.rows) == 0:
             raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
         others = [
-            table.take(np.array(self.annotators + ("",))[table.annotators] != name)
+            table.take(np.array((*self.annotators, ""))[table.annotators] != name)
             for table in self.tables
         ]
         checks = others[0].take(

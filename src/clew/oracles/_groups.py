@@ -87,6 +87,6 @@ def _classes_of_parts(question: Question, classes: Ints) -> list[int]:
 
 
 def _majority(classes: Ints) -> int:
-    """The most frequent class, the first of several; -1 if no example has a class."""
+    """Return the most frequent class, the first of several; -1 if no example has a class."""
     labeled = classes[classes >= 0].tolist()
     return max(labeled, key=labeled.count) if labeled else -1
