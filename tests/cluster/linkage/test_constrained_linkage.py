@@ -248,7 +248,7 @@ D4 = np.ones((4, 4)) - np.eye(4)
 )
 def test_invalid_distances_raise(D, message):
     with pytest.raises(InvalidDataError, match=message):
-        ConstrainedLinkage(metric="precomputed").fit(D)
+        ConstrainedLinkage(2, metric="precomputed").fit(D)
 
 
 @pytest.mark.parametrize(

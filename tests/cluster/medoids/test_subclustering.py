@@ -48,7 +48,7 @@ def test_rows_are_numbered_center_first_and_nearest_next(overlap):
 @pytest.mark.parametrize("overlap", ["penalty", "rule"])
 @pytest.mark.parametrize("swaps", ["eager", "best"])
 def test_the_cost_is_that_of_the_thesis(overlap, swaps):
-    model = fitted(overlap=overlap, swaps=swaps, members="nearest", scale=0.5, candidates=160)
+    model = fitted(overlap=overlap, swaps=swaps, members="nearest", scale=0.5, n_candidates=160)
     nearest = np.sort(D, axis=1)[:, 1:4]
     assert model.scale_ == pytest.approx(0.5 * np.median(nearest[:, -1]))
     own = (nearest / model.scale_).sum(axis=1)
@@ -153,7 +153,7 @@ def test_rows_too_near_for_single_precision():
 
 def test_first_centers():
     first = np.arange(0, 60, 10)
-    model = fitted(init=first, candidates=20)
+    model = fitted(init=first, n_candidates=20)
     assert set(first) <= set(model.candidates_)
     assert len(model.candidates_) == 20
     for wrong in ([0, 0, 1, 2, 3, 4], [0, 1], [0, 1, 2, 3, 4, 160], "k-means++"):
