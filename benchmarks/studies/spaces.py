@@ -206,7 +206,7 @@ class Method(NamedTuple):
 
 
 ORDINAL = Method("ordinal", "OrdinalEmbedding")
-ONE_SLOPE = Method("one_slope", "OrdinalEmbedding, annotators=False")
+ONE_SLOPE = Method("one_slope", "OrdinalEmbedding, one slope")
 METHODS = (
     ORDINAL,
     ONE_SLOPE,

@@ -119,7 +119,7 @@ class OrdinalEmbedding(LearnedSpace):
         Names of the annotators.
     annotator_slopes_ : ndarray of shape (n_annotators,)
         Slope of each: above 1 if answers follow distances closely, near 0 if they are random. All
-        are 1 if there is one annotator, or ``annotators=False``.
+        are 1 if there is one annotator, or ``annotator_slopes=False``.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
         Gaussian affinities with local scales, computed when first read.
     n_iter_ : int

@@ -258,15 +258,15 @@ def test_invalid_distances_raise(D, message):
         {"n_clusters": 2.5},
         {"linkage": "centroid"},
         {"metric": "manhattan"},
-        {"distance_threshold": -1.0},
-        {"distance_threshold": 1.0},
+        {"n_clusters": None, "distance_threshold": -1.0},
+        {"n_clusters": 2, "distance_threshold": 1.0},
         {"n_clusters": None},
     ],
 )
 def test_parameters_outside_their_ranges_raise(parameters):
-    (name,) = parameters
+    *_, name = parameters
     with pytest.raises(InvalidParameterError, match=name):
-        ConstrainedLinkage(**parameters).fit(X)
+        ConstrainedLinkage(**{"n_clusters": 2} | parameters).fit(X)
 
 
 def test_more_groups_than_rows_raise():

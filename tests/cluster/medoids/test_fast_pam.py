@@ -65,5 +65,5 @@ def test_bad_numbers_of_candidates(monkeypatch):
         with pytest.raises(InvalidParameterError, match="at least n_clusters and at most"):
             FastPAM(4, n_candidates=candidates).fit(X)
     monkeypatch.setattr(fast_pam, "MAX_ENTRIES", 1000)
-    with pytest.raises(TooLargeError, match="lower candidates"):
+    with pytest.raises(TooLargeError, match="lower n_candidates"):
         FastPAM(4, n_candidates=20).fit(X)

@@ -183,9 +183,9 @@ def test_equal_rows():
     ("parameters", "message"),
     [
         ({"size": 27}, "needs 162 rows, but there are only 160"),
-        ({"candidates": 5}, "at least n_clusters and at most the number of rows"),
-        ({"candidates": 161}, "at least n_clusters and at most the number of rows"),
-        ({"candidates": 20_001}, "candidates must be"),
+        ({"n_candidates": 5}, "at least n_clusters and at most the number of rows"),
+        ({"n_candidates": 161}, "at least n_clusters and at most the number of rows"),
+        ({"n_candidates": 20_001}, "candidates must be"),
         ({"scale": 0.0}, "scale must be"),
         ({"overlap": "none"}, "overlap must be"),
     ],
@@ -197,7 +197,7 @@ def test_bad_parameters(parameters, message):
 
 def test_too_many_clusters_for_a_table_of_candidates(monkeypatch):
     monkeypatch.setattr(subclustering, "MAX_DENSE_ROWS", 59)
-    with pytest.raises(TooLargeError, match="set candidates to at most 59"):
+    with pytest.raises(TooLargeError, match="set n_candidates to at most 59"):
         fitted()
 
 
