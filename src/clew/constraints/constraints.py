@@ -483,7 +483,7 @@ class Constraints(AnswerColumns):
         Parameters
         ----------
         answers : iterable of Answer
-            The answers. Those that say nothing but that a question cannot be answered
+            The answers. Those that are ignored but that a question cannot be answered
             (`NOT_COMPARABLE`, `BAD_ITEM`) are left out; those to questions of other kinds become
             the pairs that they imply. If `ids` is given, `Question.ids` decide which rows a
             question is about; without either, its row numbers do.
