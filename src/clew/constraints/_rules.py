@@ -34,6 +34,8 @@ CHECK_ERROR = 0.05
 #: A weight of 1 is that of an answer which is wrong with this probability.
 FULL_ERROR = 0.05
 RATES = (np.arange(200) + 0.5) / 200
+#: Standard deviations of the posterior that are added to the error rate.
+CAUTION = 0.5
 #: Weights change in steps, so that few checks change them.
 STEP = 0.1
 #: Largest total weight of a rule's judgments about one item, in judgments of full weight.
@@ -51,6 +53,23 @@ class Judgments(NamedTuple):
     """Pairs, (m, 2), the smaller row first, each once."""
     said: Ints
     """`SAME` or `DIFFERENT`, (m,)."""
+    keys: Ints | None = None
+    """Of a function: what items have in common, (n_samples,), -1 for nothing."""
+
+    def agrees(self, rows: Ints, answers: Ints) -> NDArray[np.bool_]:
+        """Return for the answers in the rule's scope whether the rule says the same.
+
+        The scope of a function is all pairs with the same key, not only those of the trees.
+        """
+        if self.keys is not None:
+            key = self.keys[rows]
+            is_in = (key[:, 0] == key[:, 1]) & (key[:, 0] >= 0)
+            return np.asarray(answers[is_in] == self.said[0])
+        said = dict(zip(map(tuple, self.rows.tolist()), self.said.tolist(), strict=True))
+        pairs = [
+            (tuple(pair), int(code)) for pair, code in zip(rows.tolist(), answers, strict=True)
+        ]
+        return np.array([said[pair] == code for pair, code in pairs if pair in said], np.bool_)
 
     def shares(self, n_samples: int) -> Floats:
         """Factor by which each weight is lowered, because its items are in many pairs, (m,)."""
@@ -61,15 +80,18 @@ class Judgments(NamedTuple):
 def weight_of_rule(n_right: float, n_wrong: float) -> tuple[float, float]:
     """Return error rate and weight of a rule, after checks by people that agreed or did not.
 
-    The weight is that of evidence for a judgment of this error rate, in [0, 1]; a rule that is
-    wrong as often as right has none.
+    The rate is the mean of its posterior, and half a standard deviation. The weight is that of
+    evidence for a judgment of this error rate, in [0, 1]; a rule that is wrong as often as right
+    has none.
     """
     a, b = PRIOR
     agree = (1 - RATES) * (1 - CHECK_ERROR) + RATES * CHECK_ERROR
     log_p = (a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES)
     log_p += n_right * np.log(agree) + n_wrong * np.log1p(-agree)
     p = np.exp(log_p - log_p.max())
-    rate = float(p @ RATES / p.sum())
+    p /= p.sum()
+    mean = float(p @ RATES)
+    rate = mean + CAUTION * float(np.sqrt(p @ (RATES - mean) ** 2))
     weight = float(np.clip(logit(1 - rate) / logit(1 - FULL_ERROR), 0.0, 1.0))
     return rate, round(weight / STEP) * STEP
 
@@ -84,8 +106,10 @@ def judgments_of(
     X: Floats | None,
 ) -> Judgments:
     """Check the arguments of `add_rule`, and return what the rule says."""
+    keys = None
     if callable(pairs):
-        rows = _of_key(pairs, _code(answer), ids, meta, n_samples, X)
+        keys = _keys(pairs, ids, meta, n_samples)
+        rows = tree_pairs(keys, X) if _code(answer) == SAME else _all_pairs(keys)
         said = np.full(len(rows), _code(answer))
     else:
         if meta is not None:
@@ -102,7 +126,7 @@ def judgments_of(
     rows = np.sort(rows, axis=1)
     _, first = np.unique(rows, axis=0, return_index=True)
     first.sort()
-    return Judgments(rows[first], said[first])
+    return Judgments(rows[first], said[first], keys)
 
 
 def _code(answer: object) -> int:
@@ -135,15 +159,8 @@ def _as_rows(pairs: Any, ids: RowIds | None, n_samples: int) -> Ints:
     return rows
 
 
-def _of_key(
-    key_of: KeyOf,
-    said: int,
-    ids: RowIds | None,
-    meta: Sequence[Any] | None,
-    n_samples: int,
-    X: Floats | None,
-) -> Ints:
-    """Pairs of items with the same key: a tree if they are the same, otherwise all."""
+def _keys(key_of: KeyOf, ids: RowIds | None, meta: Sequence[Any] | None, n_samples: int) -> Ints:
+    """Return numbers for what the items have in common; -1 for nothing."""
     items: Sequence[Any] = meta if meta is not None else ids.names if ids else range(n_samples)
     if len(items) != n_samples:
         raise InvalidConstraintsError(
@@ -151,16 +168,17 @@ def _of_key(
         )
     number: dict[Hashable, int] = {}
     keys = [key_of(item) for item in items]
-    groups = np.array(
+    return np.array(
         [-1 if key is None else number.setdefault(key, len(number)) for key in keys], np.int64
     )
-    if said == SAME:
-        return tree_pairs(groups, X)
-    found = []
-    for rows in _members(groups):
+
+
+def _all_pairs(keys: Ints) -> Ints:
+    found = [np.empty((0, 2), np.int64)]
+    for rows in _members(keys):
         a, b = np.triu_indices(len(rows), 1)
         found.append(np.column_stack([rows[a], rows[b]]))
-    return np.concatenate([np.empty((0, 2), np.int64), *found])
+    return np.concatenate(found)
 
 
 def _members(groups: Ints) -> list[Ints]:

@@ -1234,8 +1234,9 @@ class Constraints(AnswerColumns):
         -----
         A rule's errors go along with features, so agreement with them is no evidence that it is
         right. Its error rate, one in three at first, is estimated from people's answers of origin
-        "random" about the pairs that it judges, and from nothing else; weights follow from it. Call
-        it again after further checks.
+        "random" about pairs of its scope, and from nothing else; weights follow from it. The scope
+        of a function is all pairs that have something in common. Call it again after further
+        checks.
 
         Examples
         --------
@@ -1243,7 +1244,7 @@ class Constraints(AnswerColumns):
         >>> photo = ["p1", "p1", "p2", "p2", None]
         >>> c = Constraints(5).add_rule("one photo", photo.__getitem__, "different")
         >>> c.cannot_link.tolist(), c.pair_weights.round(1).tolist()
-        ([[0, 1], [2, 3]], [0.2, 0.2])
+        ([[0, 1], [2, 3]], [0.1, 0.1])
         """
         features = None if X is None else check_matrix(X)
         if not isinstance(name, str) or not name:
@@ -1260,13 +1261,8 @@ class Constraints(AnswerColumns):
         checks = others[0].take(
             (others[0].origins == ORIGINS.index("random")) & (others[0].answers >= 0)
         )
-        said = dict(zip(map(tuple, found.rows.tolist()), found.said.tolist(), strict=True))
-        agrees = [
-            said[row] == code
-            for row, code in zip(map(tuple, checks.rows.tolist()), checks.answers, strict=True)
-            if row in said
-        ]
-        _, weight = weight_of_rule(sum(agrees), len(agrees) - sum(agrees))
+        agrees = found.agrees(checks.rows, checks.answers)
+        _, weight = weight_of_rule(agrees.sum(), (~agrees).sum())
         rule = Constraints(
             self.n_samples,
             pairs=np.column_stack([found.rows, found.said]),

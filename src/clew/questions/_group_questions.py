@@ -186,7 +186,7 @@ def _free_examples(fragments: Fragments, taken: Flags) -> Ints:
     return found
 
 
-def hit_probabilities(p: Floats, between: Floats) -> Floats:
+def hit_probabilities(p: Same, between: Same) -> Floats:
     """Probability that each group is the first right one, (n, m).
 
     Parameters
@@ -203,7 +203,7 @@ def hit_probabilities(p: Floats, between: Floats) -> Floats:
         An item in a group that is one with an earlier group is found there already. What is left of
         each row's sum to 1 is the probability of "none of these".
     """
-    hit = np.zeros_like(p)
+    hit = np.zeros(p.shape)
     left = np.ones(len(p))
     for k in range(p.shape[1]):
         new = p[:, k] - np.einsum("nj,nj->n", hit[:, :k], between[:, :k, k])
