@@ -419,23 +419,19 @@ def test_who_left_has_no_valid_token(store: Store) -> None:
 # Groups and results ------------------------------------------------------------------------
 
 
-def body(labels: list[int], group_ids: list[int]) -> dict[str, object]:
-    return {
-        "ids": [f"i{row}" for row in range(len(labels))],
-        "labels": labels,
-        "group_ids": group_ids,
-    }
+def body(group_ids: list[int]) -> dict[str, object]:
+    return {"ids": [f"i{row}" for row in range(len(group_ids))], "group_ids": group_ids}
 
 
 def test_groups_keep_names_and_history(store: Store) -> None:
     assert store.result() is None
-    store.publish(3, body([0, 0, 0, 1, 1, -1], [0, 1]))
+    store.publish(3, body([0, 0, 0, 1, 1, -1]))
     store.name_group(1, name="robins", note="red")
-    store.publish(8, body([0, 2, 2, 1, 1, 1], [0, 1, 2]))
+    store.publish(8, body([0, 2, 2, 1, 1, 1]))
     assert [(one.id, one.name, one.came_from) for one in store.groups()] == [
         (0, "", ()), (1, "robins", ()), (2, "", (0,)),
     ]  # fmt: skip
-    store.publish(9, body([0, 0, 0, 1, 1, 1], [2, 1]))
+    store.publish(9, body([2, 2, 2, 1, 1, 1]))
     assert [one.id for one in store.groups()] == [1, 2]
     gone = store.groups(also_gone=True)[0]
     assert (gone.id, gone.last_revision, gone.merged_into) == (0, 8, 2)
@@ -445,7 +441,7 @@ def test_groups_keep_names_and_history(store: Store) -> None:
 
 def test_results_are_kept_by_revision(store: Store) -> None:
     for revision in range(1, 15):
-        store.publish(revision, body([0, 1], [0, 1]) | {"n_answers": revision})
+        store.publish(revision, body([0, 1]) | {"n_answers": revision})
     newest = store.result()
     assert newest is not None
     assert (newest.revision, newest.body["n_answers"]) == (14, 14)
@@ -485,7 +481,7 @@ def test_one_worker_at_a_time_and_a_dead_one_is_replaced(store: Store, clock: Cl
     for write in (
         lambda: store.heartbeat(first, "ready"),
         lambda: store.replace_pool([], worker=first),
-        lambda: store.publish(1, body([0], [0]), worker=first),
+        lambda: store.publish(1, body([0]), worker=first),
         lambda: store.put_artifact("map", 1, b"", worker=first),
         lambda: store.take_job(first),
     ):
@@ -566,7 +562,7 @@ def test_a_copy_holds_everything(store: Store, pair: Pair, tmp_path, postgres: s
     (lease,) = store.lease("ann", 1)
     store.answer_and_lease("ann", [said(lease.question)], 2)
     secret = store.make_token("session", annotator="ann")
-    store.publish(1, body([0, 1], [0, 1]))
+    store.publish(1, body([0, 1]))
     store.add_job("map", {})
     store.set_settings({"name": "birds"})
     for url in (str(tmp_path / "copy.db"), f"{postgres}&project=copy{abs(hash(str(tmp_path)))}"):

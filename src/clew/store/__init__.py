@@ -5,6 +5,8 @@ SQLite or PostgreSQL; `Store` says what every store promises.
 """
 
 from clew.store._open import open_store
+from clew.store._transfer import export_all, import_all
+from clew.store._warm_up import warm_up
 from clew.store.answer_file import AnswerFile
 from clew.store.base import (
     SETTINGS,
@@ -39,5 +41,8 @@ __all__ = [
     "Suggestion",
     "Token",
     "WorkerState",
+    "export_all",
+    "import_all",
     "open_store",
+    "warm_up",
 ]

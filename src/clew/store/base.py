@@ -454,11 +454,15 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def put_groups(self, groups: Iterable[Group]) -> None:
+        """Put groups in place of those with the same ids; for imports."""
+
+    @abstractmethod
     def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
         """Keep a result as the newest, with its groups and what became of those before.
 
-        `body` is `SessionResult.to_dict()`; of it the store reads `ids`, `labels` (-1: in no
-        group) and `group_ids`, the lasting id of each label. The ten newest results are kept.
+        `body` is `SessionResult.to_dict()`; of it the store reads `ids` and `group_ids`, the
+        lasting id of the group of each item (-1: in no group). The ten newest results are kept.
         """
 
     @abstractmethod

@@ -477,6 +477,18 @@ class SqlStore(Store):
 
         return self._database.write(work)
 
+    def put_groups(self, groups: Iterable[Group]) -> None:
+        rows = [asdict(group) | {"came_from": list(group.came_from)} for group in groups]
+
+        def work(transaction: Transaction) -> None:
+            for part in log.chunks(rows):
+                ids = [row["id"] for row in part]
+                transaction.connection.execute(sa.delete(GroupRow).where(GroupRow.id.in_(ids)))
+                transaction.connection.execute(sa.insert(GroupRow), part)
+            transaction.topics.add("groups")
+
+        self._database.write(work)
+
     def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
         content = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), level=3)
 
@@ -894,5 +906,4 @@ def _update_groups(
 
 def _group_of_each(body: Mapping[str, Any]) -> list[int | None]:
     """Return the lasting id of the group of each item, None for an item in no group."""
-    group_ids = body["group_ids"]
-    return [group_ids[label] if label >= 0 else None for label in body["labels"]]
+    return [group if group >= 0 else None for group in body["group_ids"]]
