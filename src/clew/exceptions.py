@@ -24,6 +24,7 @@ __all__ = [
     "LeaseLostError",
     "MissingDependencyError",
     "NoGroupsWarning",
+    "ProjectNotFoundError",
     "ReversedAnswersWarning",
     "StoreError",
     "TooLargeError",
@@ -129,6 +130,10 @@ class StoreError(ClewError, OSError):
 
 class LeaseLostError(ClewError, RuntimeError):
     """Another worker has taken the project over; what this one has learned was not written."""
+
+
+class ProjectNotFoundError(ClewError, FileNotFoundError):
+    """There is no project in the folder, nor above it; the message says how to make one."""
 
 
 class MissingDependencyError(ClewError, ImportError):
