@@ -40,7 +40,9 @@ def warm_up(store: Store, n: int, *, worker: str | None = None) -> int:
         return 0
     questions = {suggestion.question for suggestion in free}
     drawn: dict[Question, None] = {}
-    for at in range(2 * (n - len(free))):  # some are drawn twice, were answered, or are about items set aside
+    for at in range(
+        2 * (n - len(free))
+    ):  # some are drawn twice, were answered, or are about items set aside
         kind = kinds[at % len(kinds)]
         names = tuple(random.sample(ids, N_DRAWN[kind]))
         question = Question(kind, (), "imported", tuple(sorted(names)) if kind == "pair" else names)

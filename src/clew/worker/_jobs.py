@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,7 +27,7 @@ def do(worker: Worker, job: Job) -> Any:
 
 
 def preview(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say what an edit would move, what it contradicts, and which questions it makes superfluous."""
+    """Say what an edit would move and contradict, and which questions it makes superfluous."""
     edit = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
     return {"revision": worker.revision, **plain(worker.session.preview(edit))}
 
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Answer):
         return value.id or [*map(str, value.question.ids or ()), value.value]
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, Mapping):

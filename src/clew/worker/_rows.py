@@ -20,7 +20,7 @@ class Rows(NamedTuple):
     """{"X": …} or {"distances": …} of `Session`; empty: answers alone say something."""
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Any:  # noqa: N802 - the field's name for features
         """The features; None if there are none."""
         return self.data.get("X")
 

@@ -223,7 +223,9 @@ class Worker:
         suggestions = self.session.suggest(n, exclude=[lease.question for lease in held])
         self.store.replace_pool(
             [
-                Suggestion(each.question, each.is_check, each.probability, each.score, self.revision)
+                Suggestion(
+                    each.question, each.is_check, each.probability, each.score, self.revision
+                )
                 for each in suggestions
             ],
             worker=self._pulse.token,
