@@ -96,7 +96,6 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
-    "clew.items._item": ("clew.store",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
