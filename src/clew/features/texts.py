@@ -1,24 +1,28 @@
-"""A file with one text a line: ids, and TF-IDF."""
+"""A file with one text a line: ids, and features."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from clew._text import at_path, content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError
+from clew.features._choice import chosen_for_texts
+from clew.features._computing import compute
+from clew.features._texts import tf_idf
+from clew.items import Item
 
-__all__ = ["Texts", "as_texts", "read_texts"]
+__all__ = ["Texts", "read_texts"]
 
 #: A text of at most `LONGEST_ID` characters is its own id; the id of a longer one begins with
 #: `KEPT` characters of it.
 LONGEST_ID, KEPT = 120, 100
-#: With `MANY_TEXTS` texts or more, words that occur in fewer than `LEAST_TEXTS` are left out.
-MANY_TEXTS, LEAST_TEXTS = 1000, 2
 
 
 class Texts(NamedTuple):
@@ -28,13 +32,25 @@ class Texts(NamedTuple):
     """The text itself; its beginning and a checksum if it is longer than 120 characters."""
     texts: list[str]
     """The texts, without repeated ones."""
-    X: csr_array
-    """TF-IDF of words, rows of norm 1, (n_texts, n_words)."""
+    X: csr_array | NDArray[np.float64]
+    """TF-IDF of words, rows of norm 1, (n_texts, n_words); or what `model` computes."""
     n_repeated: int
     """Number of lines that repeat another line, and are left out."""
+    model: str
+    """Name of the features; see `compute`."""
+    note: str
+    """What the features are, in a few words."""
 
 
-def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Texts:
+def read_texts(
+    path: str | os.PathLike[str],
+    encoding: str | None = None,
+    *,
+    model: str = "auto",
+    cache: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[int, int], None] | None = None,
+) -> Texts:
     r"""Read a file with one text a line.
 
     Parameters
@@ -44,6 +60,14 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
         one item.
     encoding : str, default=None
         Encoding; None is UTF-8, or UTF-16 if the file begins like it.
+    model : str, default="auto"
+        What computes the features; see `compute`. "tf-idf" is not reduced here.
+    cache : str or path-like, default=None
+        A folder where what was computed is kept; see `compute`.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The result does not depend on it.
+    callback : callable, default=None
+        Called with the number of texts that are done, and of all.
 
     Returns
     -------
@@ -67,11 +91,11 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from clew.items import read_texts
+    >>> from clew.features import read_texts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "birds.txt"
     ...     _ = path.write_text("a small brown bird\na large white bird\n")
-    ...     texts = read_texts(path)
+    ...     texts = read_texts(path, model="tf-idf")
     >>> texts.ids, texts.X.shape
     (['a small brown bird', 'a large white bird'], (2, 6))
     """
@@ -79,26 +103,23 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
         text = decoded(content_of(path), encoding)
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
-    return as_texts(text.splitlines(), str(path))
-
-
-def as_texts(lines: list[str], source: str) -> Texts:
-    """Return texts with ids and TF-IDF; `source` is named in errors."""
-    every = [" ".join(line.split()) for line in lines]
+    every = [" ".join(line.split()) for line in text.splitlines()]
     texts = list(dict.fromkeys(text for text in every if text))
     if len(texts) < 2:
         raise InvalidDataError(
-            f"{source} has {'one line' if texts else 'no lines'}; grouping needs two texts or more"
+            f"{path} has {'one line' if texts else 'no lines'}; grouping needs two texts or more"
         )
-    least = LEAST_TEXTS if len(texts) >= MANY_TEXTS else 1
-    # The default pattern ignores words of one letter, and so all words of some languages.
-    tfidf = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True, min_df=least)
+    ids = [_id(text) for text in texts]
+    name, note = chosen_for_texts() if model == "auto" else (model, f"features by {model}")
     try:
-        X = csr_array(tfidf.fit_transform(texts))
-    except ValueError as error:
-        raise InvalidDataError(f"{source} has no words") from error
-    n_repeated = sum(map(bool, every)) - len(texts)
-    return Texts([_id(text) for text in texts], texts, X, n_repeated)
+        if name == "tf-idf":
+            X: csr_array | NDArray[np.float64] = tf_idf(texts)
+        else:
+            items = [Item(str(at), "text", text=each) for at, each in enumerate(texts)]
+            X = compute(items, ".", model=name, cache=cache, n_jobs=n_jobs, callback=callback).X
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}: {error}") from error
+    return Texts(ids, texts, X, sum(map(bool, every)) - len(texts), name, note)
 
 
 def _id(text: str) -> str:
