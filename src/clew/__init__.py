@@ -9,6 +9,7 @@ from clew.constraints import Constraints
 
 if TYPE_CHECKING:
     from clew import cluster as cluster
+    from clew import collections as collections
     from clew import datasets as datasets
     from clew import exceptions as exceptions
     from clew import items as items
@@ -30,8 +31,8 @@ __version__ = version("clew")
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
     {
-        *("cluster", "datasets", "items", "metrics", "oracles", "questions", "session"),
-        *("similarity", "store", "tables", "trust"),
+        *("cluster", "collections", "datasets", "items", "metrics", "oracles", "questions"),
+        *("session", "similarity", "store", "tables", "trust"),
     }
 )
 

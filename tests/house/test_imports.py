@@ -26,13 +26,14 @@ LAYERS = (
     "similarity",
     "cluster",
     "questions",
+    "collections",
     "session",
     "web",
     "cli",
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_PART_USERS = frozenset({"cluster", "session", "web", "cli"})
+SIDE_PART_USERS = frozenset({"cluster", "collections", "session", "web", "cli"})
 BASE = frozenset(
     {
         "_validation",
@@ -99,8 +100,8 @@ SHARED_HELPERS = {
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),
-    "clew.tables._delimited": ("clew.cli",),
-    "clew.tables._read": ("clew.cli",),
+    "clew.tables._delimited": ("clew.cli", "clew.collections"),
+    "clew.tables._read": ("clew.cli", "clew.collections"),
     "clew.tables._records": ("clew.cli",),
     "clew.trust._outcomes": ("clew.cluster",),
 }
