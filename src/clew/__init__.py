@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clew import collections as collections
     from clew import datasets as datasets
     from clew import exceptions as exceptions
+    from clew import features as features
     from clew import items as items
     from clew import metrics as metrics
     from clew import oracles as oracles
@@ -31,8 +32,8 @@ __version__ = version("clew")
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
     {
-        *("cluster", "collections", "datasets", "items", "metrics", "oracles", "questions"),
-        *("session", "similarity", "store", "tables", "trust"),
+        *("cluster", "collections", "datasets", "features", "items", "metrics", "oracles"),
+        *("questions", "session", "similarity", "store", "tables", "trust"),
     }
 )
 

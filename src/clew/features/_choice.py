@@ -45,7 +45,7 @@ def are_gray(items: Sequence[Item], media: Media) -> bool:
     """Whether most of a sample of images are gray."""
     n = min(N_LOOKED_AT, len(items))
     sample = [items[at] for at in np.linspace(0, len(items) - 1, n).astype(int)]
-    found = [each for each in in_threads(lambda i: colorfulness(i, media), sample, n_jobs=None)]
+    found = in_threads(lambda item: colorfulness(item, media), sample, n_jobs=None)
     colors = [each for each in found if each is not None]
     if not colors:
         raise InvalidDataError(

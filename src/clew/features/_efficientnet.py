@@ -228,9 +228,7 @@ def as_onnx(weights: Weights) -> bytes:
             x, side = convolution(x, side, f"{block}_expand_conv", f"{block}_bn0")
         stride = STRIDES[stage] if is_first else 1
         x, side = convolution(x, side, f"{block}_depthwise_conv", f"{block}_bn1", stride)
-        x, side = convolution(
-            x, side, f"{block}_project_conv", f"{block}_bn2", is_linear=True
-        )
+        x, side = convolution(x, side, f"{block}_project_conv", f"{block}_bn2", is_linear=True)
         if not is_first:
             x = graph.add("Add", (x, before))
     x, _ = convolution(x, side, "_conv_head", "_bn1")

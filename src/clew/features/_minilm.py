@@ -164,7 +164,9 @@ def embedded(words: list[int], weights: dict[str, Floats]) -> Floats:
         scores = np.exp(scores - scores.max(axis=2, keepdims=True))
         mixed = (scores / scores.sum(axis=2, keepdims=True)) @ said
         mixed = mixed.swapaxes(0, 1).reshape(len(x), -1)
-        x = normed(linear(mixed, f"{at}.attention.output.dense") + x, f"{at}.attention.output.LayerNorm")
+        x = normed(
+            linear(mixed, f"{at}.attention.output.dense") + x, f"{at}.attention.output.LayerNorm"
+        )
         inner: Any = linear(x, f"{at}.intermediate.dense")
         inner = inner * (0.5 + 0.5 * erf(inner / np.float32(np.sqrt(2))))
         x = normed(linear(inner, f"{at}.output.dense") + x, f"{at}.output.LayerNorm")

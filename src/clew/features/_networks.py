@@ -10,7 +10,7 @@ import importlib
 import importlib.metadata
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,7 +27,7 @@ from clew.features._extractor import Extractor, reduced
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from clew.items import Item, ItemKind, Media
+    from clew.items import Item, Media
 
 Floats = NDArray[np.float32]
 
@@ -76,7 +76,9 @@ class Onnx(_Network):
         try:
             return hashlib.sha256(Path(self.model).read_bytes()).hexdigest()[:16]
         except OSError as error:
-            raise InvalidParameterError(f"the network {self.model} cannot be read: {error}") from error
+            raise InvalidParameterError(
+                f"the network {self.model} cannot be read: {error}"
+            ) from error
 
     def load(self, item: Item, media: Media) -> Image:
         """Open an image."""
@@ -92,7 +94,7 @@ class Onnx(_Network):
         x = (pixels - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
         x = np.ascontiguousarray(x.transpose(2, 0, 1)[None], np.float32)
         found = np.asarray(session.run(None, {name: x})[0], np.float32)[0]
-        return found.reshape(len(found), -1).mean(axis=1) if found.ndim > 1 else found
+        return np.asarray(found.reshape(len(found), -1).mean(axis=1), np.float32)
 
     @cached_property
     def _session(self) -> tuple[Any, str, tuple[int, int]]:
@@ -164,7 +166,7 @@ class _TorchImages(_Torch):
 
 
 class Timm(_TorchImages):
-    """Images by a network of timm: ``timm:NAME``, or ``timm:NAME@WEIGHTS`` with a file of weights."""
+    """Images by a network of timm: ``timm:NAME``, or ``timm:NAME@FILE`` with its weights."""
 
     name = package = "timm"
     example = "timm:resnet18.a1_in1k"
@@ -239,10 +241,9 @@ def offline(model: str) -> Iterator[None]:
         (torch.hub, "download_url_to_file", refuse),
         (importlib.import_module("urllib.request"), "urlopen", refuse),
     ]
-    try:
-        places.append((importlib.import_module("huggingface_hub.constants"), "HF_HUB_OFFLINE", True))
-    except ImportError:
-        pass
+    with suppress(ImportError):
+        constants = importlib.import_module("huggingface_hub.constants")
+        places.append((constants, "HF_HUB_OFFLINE", True))
     replaced = [(place, name, getattr(place, name)) for place, name, _ in places]
     os.environ |= names
     for place, name, value in places:
@@ -263,7 +264,9 @@ def offline(model: str) -> Iterator[None]:
 
 def checksum(place: Path) -> str:
     """Return a checksum of a file, or of the files of a folder."""
-    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    files = (
+        [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    )
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes())

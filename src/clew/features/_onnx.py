@@ -77,7 +77,7 @@ class Graph:
     def model(
         self, inputs: dict[str, tuple[int, tuple[int | str, ...]]], output: str, size: int
     ) -> bytes:
-        """Return the model; `inputs` have a kind of number and a shape, the output `size` columns."""
+        """Return the model; inputs have a kind of number and a shape, the output `size` columns."""
         graph = b"".join(_field(1, node) for node in self._nodes) + _field(2, "network")
         graph += b"".join(_field(5, tensor) for tensor in self._constants)
         for name, (kind, shape) in inputs.items():
@@ -88,7 +88,5 @@ class Graph:
 
 
 def _value(name: str, kind: int, shape: tuple[int | str, ...]) -> bytes:
-    sizes = b"".join(
-        _field(1, _field(1 if isinstance(size, int) else 2, size)) for size in shape
-    )
+    sizes = b"".join(_field(1, _field(1 if isinstance(size, int) else 2, size)) for size in shape)
     return _field(1, name) + _field(2, _field(1, _field(1, kind) + _field(2, sizes)))

@@ -106,8 +106,8 @@ def describe(image: Image) -> Floats:
     patterns = local_binary_pattern(gray, 8, 1, "uniform")  # type: ignore[no-untyped-call]
     parts = _parts(patterns.astype(np.int64))[..., 0].transpose(0, 2, 1, 3).reshape(N_PARTS**2, -1)
     shares = np.stack([np.bincount(part, minlength=N_PATTERNS) for part in parts]) / parts.shape[1]
-    parts = (shapes, colors.ravel(), light.ravel(), np.sqrt(shares).ravel())
-    return np.concatenate(parts).astype(np.float32)
+    described = (shapes, colors.ravel(), light.ravel(), np.sqrt(shares).ravel())
+    return np.concatenate(described).astype(np.float32)
 
 
 def _parts(image: NDArray[np.floating] | NDArray[np.integer]) -> NDArray[np.float64]:

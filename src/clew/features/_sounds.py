@@ -64,7 +64,9 @@ class LogMel(Extractor):
         centered -= centered.mean(axis=0)
         parts = np.split(centered, np.cumsum(list(PARTS.values()))[:-1], axis=1)
         norms = [max(float(np.sqrt((part**2).sum(axis=1).mean())), 1e-6) for part in parts]
-        scaled = [part * (wanted / norm) for part, norm, wanted in zip(parts, norms, NORMS, strict=True)]
+        scaled = [
+            part * (wanted / norm) for part, norm, wanted in zip(parts, norms, NORMS, strict=True)
+        ]
         return reduced(np.hstack(scaled), N_COMPONENTS)
 
 

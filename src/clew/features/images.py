@@ -27,6 +27,8 @@ OTHERS = (
     *(".svg", ".eps", ".psd", ".xcf", ".jxl"),
     *(".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
 )
+
+
 class Images(NamedTuple):
     """The images of a folder."""
 

@@ -99,17 +99,7 @@ def read_texts(
     >>> texts.ids, texts.X.shape
     (['a small brown bird', 'a large white bird'], (2, 6))
     """
-    try:
-        text = decoded(content_of(path), encoding)
-    except FileFormatError as error:
-        raise FileFormatError(at_path(path, error)) from error
-    every = [" ".join(line.split()) for line in text.splitlines()]
-    texts = list(dict.fromkeys(text for text in every if text))
-    if len(texts) < 2:
-        raise InvalidDataError(
-            f"{path} has {'one line' if texts else 'no lines'}; grouping needs two texts or more"
-        )
-    ids = [_id(text) for text in texts]
+    ids, texts, n_repeated = text_lines(path, encoding)
     name, note = chosen_for_texts() if model == "auto" else (model, f"features by {model}")
     try:
         if name == "tf-idf":
@@ -119,7 +109,24 @@ def read_texts(
             X = compute(items, ".", model=name, cache=cache, n_jobs=n_jobs, callback=callback).X
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}: {error}") from error
-    return Texts(ids, texts, X, sum(map(bool, every)) - len(texts), name, note)
+    return Texts(ids, texts, X, n_repeated, name, note)
+
+
+def text_lines(
+    path: str | os.PathLike[str], encoding: str | None = None
+) -> tuple[list[str], list[str], int]:
+    """Return the ids and the texts of a file, and the number of lines that repeat others."""
+    try:
+        content = decoded(content_of(path), encoding)
+    except FileFormatError as error:
+        raise FileFormatError(at_path(path, error)) from error
+    every = [" ".join(line.split()) for line in content.splitlines()]
+    texts = list(dict.fromkeys(text for text in every if text))
+    if len(texts) < 2:
+        raise InvalidDataError(
+            f"{path} has {'one line' if texts else 'no lines'}; grouping needs two texts or more"
+        )
+    return [_id(text) for text in texts], texts, sum(map(bool, every)) - len(texts)
 
 
 def _id(text: str) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew._text import content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
@@ -123,7 +122,9 @@ class Media:
         named = PurePosixPath(item.path)
         is_plain = "\0" not in item.path and "\\" not in item.path
         if not is_plain or named.is_absolute() or ".." in named.parts:
-            raise InvalidDataError(f"item {item.id}: the path {item.path!r} leads out of the folder")
+            raise InvalidDataError(
+                f"item {item.id}: the path {item.path!r} leads out of the folder"
+            )
         real = Path(os.path.realpath(self.root / named))
         if not real.is_relative_to(self.root):
             raise InvalidDataError(
@@ -377,7 +378,9 @@ def _whole(path: Path) -> bytes | None:
     if path.suffix == ".flac":
         return content if content.startswith(b"fLaC") else None
     is_webp = content[:4] == b"RIFF" and content[8:12] == b"WEBP"
-    return content if is_webp and int.from_bytes(content[4:8], "little") + 8 == len(content) else None
+    return (
+        content if is_webp and int.from_bytes(content[4:8], "little") + 8 == len(content) else None
+    )
 
 
 def _webp(image: Image, quality: int) -> bytes:
@@ -408,5 +411,3 @@ def _drawn(sound: Sound) -> Image:
     )
     image: Image = pillow().fromarray(pixels.astype(np.uint8))
     return image.resize((min(max(image.width, 128), WIDEST), 2 * image.height))
-
-
