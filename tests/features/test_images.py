@@ -139,14 +139,17 @@ def shapes(images):
     return by.combine(by.extract(images))
 
 
-@pytest.mark.parametrize("package", ["PIL", "skimage"])
-def test_missing_package_is_named(tmp_path, monkeypatch, package):
+@pytest.mark.parametrize(
+    ("package", "model"),
+    [("PIL", "auto"), ("skimage", "shapes"), ("onnxruntime", "efficientnet-lite0")],
+)
+def test_missing_package_is_named(tmp_path, monkeypatch, package, model):
     blobs(tmp_path)
     for name in [one for one in sys.modules if one.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=r"clew\[images\]"):
-        read_images(tmp_path)
+        read_images(tmp_path, model=model)
 
 
 def test_only_what_is_new_is_computed(tmp_path, monkeypatch):

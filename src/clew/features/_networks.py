@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -160,9 +161,10 @@ class _TorchImages(_Torch):
             rows = [run(prepare(image)[None])[0].float().cpu().numpy() for image in batch]
         return np.stack(rows)
 
-    @cached_property
+    @property
+    @abstractmethod
     def _network(self) -> tuple[Any, Any]:
-        raise NotImplementedError
+        """The function from images to numbers, and the one that prepares an image for it."""
 
 
 class Timm(_TorchImages):

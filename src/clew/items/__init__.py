@@ -3,14 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from clew.items._item import Item, LeftOut
-from clew.items._item import ItemKind as ItemKind
+from clew.items._item import Item, ItemKind as ItemKind, LeftOut
 
 if TYPE_CHECKING:
     from clew.items._media import Media as Media
     from clew.items._open import open_image as open_image
-    from clew.items._sound import Sound as Sound
-    from clew.items._sound import open_sound as open_sound
+    from clew.items._sound import Sound as Sound, open_sound as open_sound
 
 __all__ = ["Item", "LeftOut", "Media", "Sound", "open_image", "open_sound"]
 
