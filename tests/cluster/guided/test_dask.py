@@ -20,6 +20,7 @@ from clew.exceptions import ClusterError, InvalidDataError, InvalidParameterErro
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'clew[scale]'")
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'clew[scale]'")
+import clew._dask as arrays  # noqa: E402
 from clew.cluster.guided import _dask  # noqa: E402
 
 N_ROWS = 600
@@ -37,7 +38,7 @@ def model(**given):
 def small_blocks(request, monkeypatch):
     """Several blocks for few rows; of other processes, blocks stay as they are."""
     if "cluster" not in request.fixturenames:
-        for module in (_anchors, _row_blocks, _dask):
+        for module in (_anchors, _row_blocks, arrays):
             monkeypatch.setattr(module, "BLOCK_ROWS", 128)
 
 
@@ -192,7 +193,7 @@ def test_any_number_of_workers_gives_the_same_groups(cluster, expected):
 @pytest.mark.parametrize("stage", ["sampled", "linked", "update", "groups"])
 def test_a_worker_killed_in_any_stage_changes_nothing(cluster, expected, monkeypatch, stage):
     """A worker is killed while the stage computes; the others, and its successor, do its work."""
-    place = _dask.DaskRows if stage in ("sampled", "linked") else _dask.DaskBlocks
+    place = _dask.LinkableRows if stage in ("sampled", "linked") else _dask.DaskBlocks
     run, killed = getattr(place, stage), []
 
     def kill():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
 from clew.kernels.means import add_groups
 from clew.kernels.nearest import nearest_by_products
@@ -23,9 +24,9 @@ SAMPLE_ROWS: Final = 400_000
 N_ROUNDS: Final = 2
 #: Nearest anchors that each row is linked to, and how fast weights fall with the squared distance.
 N_NEAREST, DECAY = 5, 4.0
-#: Number of rows in one task, in one task that reads features, and in one matrix of inner products
-#: with all anchors.
-BLOCK_ROWS, LINKED_ROWS, PRODUCT_ROWS = 65_536, 16_384, 2_048
+#: Number of rows in one task that reads features, and in one matrix of inner products with all
+#: anchors.
+LINKED_ROWS, PRODUCT_ROWS = 16_384, 2_048
 #: Candidate groups of a row and of an anchor.
 N_OF_ROW, N_OF_ANCHOR = 8, 16
 #: Added to each share of a row, which is then raised to the power of `STRENGTH`.

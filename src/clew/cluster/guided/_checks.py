@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from clew._validation import check_data, check_n_clusters, check_parameters, warn_of_distances
+from clew._validation import (
+    check_data,
+    check_n_clusters,
+    check_parameters,
+    is_dask,
+    warn_of_distances,
+)
 from clew.cluster.guided._pool import check_honored, checked_members, is_default
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
@@ -70,14 +76,9 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
 
-def is_dask(X: Any) -> bool:
-    """Whether features are a Dask array or data frame."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "npartitions")
-
-
 def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
     """Validate the parameters and the columns of a Dask array; blocks are checked when read."""
-    from clew.cluster.guided._dask import DaskRows  # dask is optional
+    from clew.cluster.guided._dask import LinkableRows  # dask is optional
 
     if model.metric == "precomputed" or (reset and model.scale == "exact"):
         name = "metric" if model.metric == "precomputed" else "scale"
@@ -85,7 +86,7 @@ def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
             f"{type(model).__name__}({name}={getattr(model, name)!r}) needs all rows in memory: "
             "of a Dask array, features are fitted with scale='anchors' or 'auto'"
         )
-    rows = DaskRows(X)
+    rows = LinkableRows(X)
     if reset:
         if rows.shape[0] < 2:
             raise InvalidDataError(f"X has {rows.shape[0]} rows; a fit needs at least 2")

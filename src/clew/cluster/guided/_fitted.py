@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer
 from clew._parallel import one_library_thread
-from clew.cluster.guided._checks import checked_features, is_dask
+from clew._validation import is_dask
+from clew.cluster.guided._checks import checked_features
 from clew.cluster.guided._continued import FittedState
 from clew.cluster.guided._explain import Explanation, explanation, row_number
 from clew.cluster.guided._partitions import Labels

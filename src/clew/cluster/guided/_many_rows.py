@@ -47,7 +47,7 @@ from clew.trust import ConfusionMatrices
 from clew.trust._outcomes import OUTCOMES, informative_tables
 
 if TYPE_CHECKING:  # dask is optional
-    from clew.cluster.guided._dask import DaskRows
+    from clew.cluster.guided._dask import LinkableRows
 
 #: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
@@ -91,7 +91,7 @@ class LinkedRows(NamedTuple):
     """Links of the rows to anchors."""
 
     @classmethod
-    def of(cls, model: Any, rows: ArrayRows | DaskRows, seeds: Sequence[int]) -> Self:
+    def of(cls, model: Any, rows: ArrayRows | LinkableRows, seeds: Sequence[int]) -> Self:
         """Choose anchors, and link all rows to them; two seeds, of samples and of anchors."""
         of_space, of_anchors = seeds
         sample = rows.sampled(of_space)

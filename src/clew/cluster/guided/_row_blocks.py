@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
 from clew.cluster.guided._anchors import (
-    BLOCK_ROWS,
     LINKED_ROWS,
     N_OF_ANCHOR,
     Links,

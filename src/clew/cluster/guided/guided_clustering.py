@@ -12,14 +12,13 @@ from clew._estimators import guarded_fit
 from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_parameters, is_dask
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
     check_same_rows,
     check_unchanged,
     checked_arguments,
-    is_dask,
 )
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._errors import informative_answers
