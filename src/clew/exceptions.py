@@ -24,6 +24,7 @@ __all__ = [
     "InvalidParameterError",
     "MissingDependencyError",
     "NoGroupsWarning",
+    "ProjectNotFoundError",
     "ReversedAnswersWarning",
     "TooLargeError",
     "UnsupportedConstraintError",
@@ -120,6 +121,10 @@ class FileFormatError(ClewError, ValueError):
 
 class DatasetNotFoundError(ClewError, FileNotFoundError):
     """The data set was not found; the message says where to put it."""
+
+
+class ProjectNotFoundError(ClewError, FileNotFoundError):
+    """There is no project in the folder, nor above it; the message says how to make one."""
 
 
 class MissingDependencyError(ClewError, ImportError):

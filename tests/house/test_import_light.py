@@ -24,8 +24,8 @@ HEAVY = (
     "skimage",
 )
 SUBPACKAGES = (
-    "cluster", "datasets", "items", "metrics", "oracles", "questions", "session", "similarity",
-    "store", "tables", "trust",
+    "cluster", "collections", "datasets", "items", "metrics", "oracles", "questions", "session",
+    "similarity", "store", "tables", "trust",
 )  # fmt: skip
 #: One process for all subpackages: scikit-learn alone takes more than a second to import.
 FIRST_USES = """
@@ -72,6 +72,13 @@ def test_import_needs_no_extra() -> None:
     code = f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r}));"
     modules = "clew, clew.cluster, clew.datasets, clew.metrics, clew.oracles"
     assert _python(f"{code} import {modules}; print('true')") is True
+
+
+def test_answers_and_stores_load_no_model() -> None:
+    code = "import sys, json, clew.answers, clew.store; print(json.dumps(sorted(sys.modules)))"
+    loaded = _python(code)
+    assert isinstance(loaded, list)
+    assert {"numba", "sklearn", "scipy", "numpy", "joblib", *HEAVY}.isdisjoint(loaded)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from clew._files import check_regular
+from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._explanations import saved_bytes
 from clew.cli._groups import (
     Groups,
@@ -33,7 +34,6 @@ from clew.cli._words import counted, sizes_words
 from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._files import Layout
-from clew.constraints._log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
@@ -168,10 +168,11 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
             ) from error
     for warning in warned:
         words.say(str(warning.message))
-    is_numbered = items is not None and not has_ids and not job.answers_alone
-    if is_numbered and is_jsonl and is_log(job.constraints):
-        check_content_of_log(job.constraints, read_log(job.constraints).entries, items.content_of)
-    if has_ids and _names_rows(job.constraints):
+    if is_jsonl and items is not None and not (has_ids or job.answers_alone):
+        if is_log(job.constraints):
+            content_of = items.content_of
+            check_content_of_log(job.constraints, read_log(job.constraints).lines, content_of)
+    elif has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"

@@ -1,0 +1,314 @@
+"""Items from tables: CSV, JSON lines or Parquet with a file, a text or columns for each item."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from clew._text import content_of, text_of
+from clew.collections._files import ENDINGS, FileFacts, kind_of_name
+from clew.exceptions import FileFormatError, InvalidDataError
+from clew.items import Item, LeftOut
+from clew.tables._delimited import Format
+from clew.tables._read import Columns, check_ids, id_text, table_of
+
+#: Columns with a meaning of their own, by what they hold; case does not matter.
+PATHS: Final = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "sound")
+TEXTS: Final = ("text",)
+BOXES: Final = (
+    ("x", "y", "width", "height"), ("x", "y", "w", "h"),
+    ("bbox_x", "bbox_y", "bbox_width", "bbox_height"),
+)  # fmt: skip
+SPANS: Final = (("start", "end"), ("start_s", "end_s"), ("begin", "end"))
+JSON_LINES: Final = (".jsonl", ".ndjson")
+#: Columns of items.jsonl, which clew writes, beside `id`, `path` and `text`.
+OWN_FIELDS: Final = ("kind", "region", "columns", "meta", "hash", "set_aside")
+
+
+class Sheet(NamedTuple):
+    """A table of items before its columns are interpreted."""
+
+    ids: list[str]
+    cells: dict[str, list[Any]]
+    """Values of each column: str, int, float, bool or None."""
+    lines: Sequence[int]
+    """Line of the file on which each row begins, or row numbers from 1."""
+    notes: tuple[str, ...] = ()
+
+
+def read_sheet(path: Path, form: Format, columns: Columns) -> Sheet:
+    """Read a table whose rows have ids."""
+    if path.suffix.lower() in JSON_LINES:
+        return _json_lines(path)
+    table = table_of(content_of(path), str(path), form, columns)
+    if table.ids is None:
+        raise InvalidDataError(
+            f"{path} has no column of ids; add a column id whose values are unique, or name one "
+            f"with --id-column (columns are {', '.join(map(str, table.frame.columns))[:200]})"
+        )
+    cells = {str(name): _plain_column(table.frame[name]) for name in table.frame}
+    lines = table.lines or range(1, len(table.ids) + 1)
+    return Sheet(table.ids, cells, lines, table.notes)
+
+
+def _plain_column(column: pd.Series) -> list[Any]:
+    return [plain(value) for value in column.tolist()]
+
+
+def plain(value: Any) -> Any:
+    """Return a cell as JSON has it: missing values are None, dates are ISO 8601."""
+    if value is None or value is pd.NaT or value is pd.NA or value != value:
+        return None
+    if isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, datetime.datetime | datetime.date):
+        return value.isoformat()
+    return str(value)
+
+
+def _json_lines(path: Path) -> Sheet:
+    records: list[tuple[int, dict[str, Any]]] = []
+    for line, text in enumerate(text_of(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
+        if not isinstance(record, dict) or record.get("id") in (None, ""):
+            raise FileFormatError(
+                f'{path}, line {line}: expected an object with an id, {{"id": …}}'
+            )
+        records.append((line, record))
+    ids, lines = [id_text(record["id"]) for _, record in records], [line for line, _ in records]
+    try:
+        check_ids(ids, lines)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}, {error}") from error
+    names = dict.fromkeys(name for _, record in records for name in record if name != "id")
+    cells = {name: [record.get(name) for _, record in records] for name in names}
+    return Sheet(ids, cells, lines)
+
+
+def items_of_sheet(
+    path: Path,
+    sheet: Sheet,
+    root: Path,
+    kind: str | None,
+    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+) -> tuple[list[Item], list[LeftOut]]:
+    """Return the items of a table, and those left out with reasons.
+
+    A column `path` (or file, image, …) makes media of the rows, a column `text` texts, and all
+    other columns are then `meta`. Without either, rows are shown by their columns.
+    """
+    rest = dict(sheet.cells)
+    lower = {name.lower(): name for name in rest}
+    if "kind" in rest and {"columns", "meta"} & rest.keys():
+        return _own_items(path, sheet, root, facts_of)
+    wants_media = kind in (None, *ENDINGS)
+    named = next((lower[name] for name in PATHS if name in lower), None) if wants_media else None
+    if named is not None:
+        regions = _regions(path, sheet, lower, rest)
+        return _media(path, sheet, root, kind, rest.pop(named), regions, rest, facts_of)
+    texts = next((lower[name] for name in TEXTS if name in lower), None)
+    if texts is not None and kind in (None, "text"):
+        return _texts(sheet, rest.pop(texts), rest)
+    if kind not in (None, "row"):
+        raise FileFormatError(
+            f"{path} has no column {'text' if kind == 'text' else 'path'}, which --kind needs; its "
+            f"columns are {', '.join(rest)[:200]}"
+        )
+    rows = [_row(rest, at) for at in range(len(sheet.ids))]
+    return [
+        Item(name, "row", columns=row, hash=hash_of(row))
+        for name, row in zip(sheet.ids, rows, strict=True)
+    ], []
+
+
+def hash_of(content: Mapping[str, Any] | str) -> str:
+    """Return the hash of a row or of a text."""
+    text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _row(cells: Mapping[str, list[Any]], at: int) -> dict[str, Any]:
+    return {name: column[at] for name, column in cells.items()}
+
+
+def _meta(cells: Mapping[str, list[Any]], at: int) -> dict[str, Any]:
+    return {name: column[at] for name, column in cells.items() if column[at] is not None}
+
+
+def _texts(
+    sheet: Sheet, texts: list[Any], rest: Mapping[str, list[Any]]
+) -> tuple[list[Item], list[LeftOut]]:
+    items, left_out = [], []
+    for at, name in enumerate(sheet.ids):
+        text = "" if texts[at] is None else str(texts[at]).strip()
+        if text:
+            items.append(Item(name, "text", text=text, meta=_meta(rest, at), hash=hash_of(text)))
+        else:
+            left_out.append(LeftOut(name, f"line {sheet.lines[at]}: the text is empty"))
+    return items, left_out
+
+
+def _regions(
+    path: Path, sheet: Sheet, lower: Mapping[str, str], rest: dict[str, list[Any]]
+) -> list[tuple[float, ...] | None]:
+    """Take the columns of regions out of the table, if it has them."""
+    for wanted in (*BOXES, *SPANS):
+        if all(name in lower for name in wanted):
+            columns = [rest.pop(lower[name]) for name in wanted]
+            regions = zip(*columns, strict=True)
+            return [
+                _region(path, sheet.lines[at], values, wanted) for at, values in enumerate(regions)
+            ]
+    return [None] * len(sheet.ids)
+
+
+def _region(
+    path: Path, line: int, values: tuple[Any, ...], names: Sequence[str]
+) -> tuple[float, ...] | None:
+    if all(value is None for value in values):
+        return None
+    try:
+        return tuple(plain(float(value)) for value in values)
+    except (TypeError, ValueError):
+        raise FileFormatError(
+            f"{path}, line {line}: {', '.join(names)} must be numbers, or all of them empty; got "
+            f"{', '.join(map(str, values))[:80]}"
+        ) from None
+
+
+def relative_path(name: object, folder: Path, root: Path) -> str:
+    """Return the path of a file that a table names, relative to the root of the collection.
+
+    A relative path is one from the folder of the table, or from the root.
+    """
+    text = str(name).strip().replace("\\", "/")
+    if not text or "\0" in text:
+        raise ValueError("the path is empty" if not text else "the path is not valid")
+    there = folder / text
+    if not there.exists() and (root / text).exists():
+        there = root / text
+    full = Path(_normal(there))
+    try:
+        return full.relative_to(_normal(root)).as_posix()
+    except ValueError:
+        raise ValueError(f"{text} lies outside of {root}, the folder of the collection") from None
+
+
+def _normal(path: Path) -> str:
+    import os
+
+    # The folder is resolved, not the file: a link keeps its name, and is checked when it is read.
+    return os.path.join(os.path.realpath(path.parent), path.name)
+
+
+def _media(
+    path: Path,
+    sheet: Sheet,
+    root: Path,
+    kind: str | None,
+    names: list[Any],
+    regions: list[tuple[float, ...] | None],
+    rest: Mapping[str, list[Any]],
+    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+) -> tuple[list[Item], list[LeftOut]]:
+    left_out: list[LeftOut] = []
+    paths: dict[int, str] = {}
+    for at, name in enumerate(names):
+        try:
+            paths[at] = relative_path(name or "", path.parent, root)
+        except ValueError as error:
+            left_out.append(LeftOut(sheet.ids[at], f"line {sheet.lines[at]}: {error}"))
+    facts = facts_of(list(dict.fromkeys(paths.values())))
+    items = []
+    for at, name in paths.items():
+        found = facts[name]
+        of_kind = kind or kind_of_name(name)
+        if isinstance(found, LeftOut):
+            left_out.append(LeftOut(sheet.ids[at], f"{name}: {found.reason}"))
+        elif of_kind is None:
+            left_out.append(LeftOut(sheet.ids[at], f"{name}: is neither image, sound nor text"))
+        else:
+            meta = {"date": found.date} if found.date else {}
+            try:
+                items.append(
+                    Item(
+                        sheet.ids[at], of_kind, path=name, region=regions[at],  # type: ignore[arg-type]
+                        meta=meta | _meta(rest, at), hash=found.hash,
+                    )
+                )  # fmt: skip
+            except InvalidDataError as error:
+                left_out.append(LeftOut(sheet.ids[at], f"line {sheet.lines[at]}: {error}"))
+    return items, left_out
+
+
+def item_record(item: Item) -> dict[str, Any]:
+    """Return an item as a line of items.jsonl has it, without what is empty."""
+    record: dict[str, Any] = {"id": item.id, "kind": item.kind}
+    optional = {
+        "path": item.path,
+        "region": None if item.region is None else list(item.region),
+        "text": item.text,
+        "hash": item.hash,
+        "set_aside": item.set_aside,
+    }
+    record |= {name: value for name, value in optional.items() if value is not None}
+    return record | {"columns": dict(item.columns), "meta": dict(item.meta)}
+
+
+def _own_items(
+    path: Path,
+    sheet: Sheet,
+    root: Path,
+    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+) -> tuple[list[Item], list[LeftOut]]:
+    """Return the items of items.jsonl, as clew wrote it; files are looked for, not required."""
+    paths = [name for name in sheet.cells.get("path", ()) if name is not None]
+    facts = facts_of(list(dict.fromkeys(paths)))
+    items, left_out = [], []
+    for at, name in enumerate(sheet.ids):
+        fields = {each: column[at] for each, column in sheet.cells.items()}
+        found = facts.get(fields.get("path") or "")
+        if isinstance(found, LeftOut):
+            left_out.append(LeftOut(name, f"{fields['path']}: {found.reason}"))
+        region = fields.get("region")
+        try:
+            items.append(
+                Item(
+                    name, fields["kind"], path=fields.get("path"), text=fields.get("text"),
+                    region=None if region is None else tuple(region),
+                    columns=fields.get("columns") or {}, meta=fields.get("meta") or {},
+                    hash=fields.get("hash"), set_aside=fields.get("set_aside"),
+                )
+            )  # fmt: skip
+        except (InvalidDataError, TypeError) as error:
+            raise FileFormatError(f"{path}, line {sheet.lines[at]}: {error}") from error
+    return items, left_out
+
+
+def texts_of_lines(path: Path, encoding: str | None) -> tuple[list[Item], list[str]]:
+    """Return an item for each line of a file of texts; the text is the id, repeats are left out."""
+    from clew.items import read_texts
+
+    texts = read_texts(path, encoding)
+    items = [
+        Item(name, "text", text=text, hash=hash_of(text))
+        for name, text in zip(texts.ids, texts.texts, strict=True)
+    ]
+    notes = [f"{texts.n_repeated:,} lines repeat others and are left out"] * bool(texts.n_repeated)
+    return items, notes
