@@ -47,6 +47,7 @@ BASE = frozenset(
         "graphs",
         "_units",
         "_limits",
+        "_dask",
         "_warnings",
         "exceptions",
     }
