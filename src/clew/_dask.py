@@ -7,6 +7,7 @@ block is in Dask's graph, so work of a lost worker is done again by others.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -100,8 +101,10 @@ def computed(tasks: Sequence[Delayed]) -> list[Any]:
 @contextmanager
 def clear_errors() -> Iterator[None]:
     try:
-        # Answers are part of the graph; Dask would warn of more than 10 MB.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"}):
+        # Answers are part of the graph; a cluster would warn of more than 10 MB. Its settings exist
+        # once it is imported.
+        settings = {"distributed.admin.large-graph-warning-threshold": "4GB"}
+        with dask.config.set(settings if "distributed" in sys.modules else {}):
             yield
     except Exception as error:
         is_of_cluster = type(error).__module__.partition(".")[0] == "distributed"
