@@ -45,7 +45,7 @@ from clew.session._remaining import (
     advice_of,
     remaining_of,
 )
-from clew.trust import AnswerDoubts, answer_posterior
+from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT
 
 Floats = NDArray[np.float64]
@@ -407,13 +407,13 @@ def doubtful_answers(
 
 def doubts_of(
     strategy: Strategy, labels: NDArray[np.int64], ids: RowIds, settled: GuidedResult | None
-) -> AnswerDoubts:
+) -> AnswerPosterior:
     """Return the probability that each answer is wrong."""
     known = Constraints.from_answers(strategy.answers, ids=ids.names)
     if settled is None:
         return answer_posterior(known, as_alone(labels))
     pairs, triplets, odd = settled.answer_posterior
-    return AnswerDoubts(pairs, triplets, odd, known, settled.answer_posterior.alternatives)
+    return AnswerPosterior(pairs, triplets, odd, known, settled.answer_posterior.alternatives)
 
 
 def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -453,7 +453,7 @@ def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
     return np.flatnonzero([answer.question.kind == kind for answer in answers])
 
 
-def _in_order(answers: Sequence[Answer], doubts: AnswerDoubts) -> Floats:
+def _in_order(answers: Sequence[Answer], doubts: AnswerPosterior) -> Floats:
     """Return the probabilities in the order of the answers; 0 for don't-knows."""
     p_wrong = np.zeros(len(answers))
     for kind, of_kind in zip(KINDS, doubts, strict=True):
@@ -466,7 +466,7 @@ def _doubt(
     p_wrong: float,
     labels: NDArray[np.int64],
     strategy: Strategy,
-    doubts: AnswerDoubts,
+    doubts: AnswerPosterior,
 ) -> Doubt:
     rows, known = answer.question.rows, doubts.constraints
     for i, j, said in implied(answer):

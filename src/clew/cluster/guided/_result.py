@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from clew._warnings import warn
@@ -17,7 +18,7 @@ from clew.cluster.guided._partitions import Labels
 from clew.constraints import Constraints
 from clew.exceptions import ReversedAnswersWarning
 from clew.metrics import n_violated
-from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust import AnswerPosterior, ConfusionMatrices
 
 RegimeName = Literal["features", "answers", "both", "identities"]
 #: Log-likelihood ratio from which "same" counts as rarer within groups than between them.
@@ -90,7 +91,7 @@ class GuidedResult:
     ----------
     labels : ndarray
         Group of each row, (n_samples,).
-    probabilities : ndarray or csr_array
+    probabilities : ndarray, csr_array or Dask array
         Probability of each group for each row, (n_samples, n_clusters).
     n_clusters_probabilities : mapping of int to float
         Probability of each number of groups.
@@ -104,7 +105,7 @@ class GuidedResult:
         Interval that holds the true share with probability 0.95.
     confusion : ConfusionMatrices
         Error rates and confusion matrices of the annotators.
-    answer_posterior : AnswerDoubts
+    answer_posterior : AnswerPosterior
         Probability that each answer is wrong.
     scores, weights : dict of str to float
         Energy of each partition that was averaged, and its weight.
@@ -125,7 +126,7 @@ class GuidedResult:
     error_rate: float
     error_interval: tuple[float, float]
     confusion: ConfusionMatrices
-    answer_posterior: AnswerDoubts
+    answer_posterior: AnswerPosterior
     scores: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     n_violated: int
@@ -136,8 +137,9 @@ class GuidedResult:
         object.__setattr__(self, "n_clusters", int(self.probabilities.shape[1]))
         doubts = self.answer_posterior
         for array in (self.labels, self.probabilities, *doubts, *doubts.alternatives):
-            dense = array if isinstance(array, np.ndarray) else array.data
-            dense.flags.writeable = False
+            dense = array.data if isinstance(array, csr_array) else array
+            if isinstance(dense, np.ndarray):  # a Dask array cannot be written to
+                dense.flags.writeable = False
 
     @classmethod
     def of(
@@ -174,7 +176,7 @@ class GuidedResult:
         if errors is None:
             pairs, triplets, odd = (np.full(len(table), np.nan) for table in answers.tables)
             first, second, third = (table.answers.astype(np.int64) for table in answers.tables)
-            doubts = AnswerDoubts(pairs, triplets, odd, answers, (first, second, third))
+            doubts = AnswerPosterior(pairs, triplets, odd, answers, (first, second, third))
             confusion = ConfusionMatrices.uniform(0.1, answers.annotators, constraints=answers)
             confusion.error_rates_ = np.full(len(answers.annotators), np.nan)
             confusion.error_intervals_ = np.tile((0.0, 1.0), (len(answers.annotators), 1))
@@ -216,14 +218,14 @@ def alternatives_of(
 
 def largest_probabilities(probabilities: Any) -> NDArray[np.float64]:
     """Probability of each row's most probable group, (n_rows,)."""
-    if isinstance(probabilities, np.ndarray):
+    if not isinstance(probabilities, csr_array):
         return np.asarray(probabilities.max(axis=1))
     return np.asarray(np.maximum.reduceat(probabilities.data, probabilities.indptr[:-1]))
 
 
 def most_probable_groups(probabilities: Any) -> NDArray[np.int64]:
     """Most probable group of each row, in a tie the first, (n_rows,)."""
-    if isinstance(probabilities, np.ndarray):
+    if not isinstance(probabilities, csr_array):
         return np.asarray(probabilities.argmax(axis=1), dtype=np.int64)
     start = probabilities.indptr
     # Not `argmax` of SciPy, which takes a microsecond for each row.
@@ -240,8 +242,8 @@ def probability_together(probabilities: Any, i: int, j: int) -> float:
 
 def of_row(probabilities: Any, row: int) -> NDArray[np.float64]:
     """Probabilities of the groups of one row, (n_groups,)."""
-    dense = isinstance(probabilities, np.ndarray)
-    return np.asarray(probabilities[row] if dense else probabilities[[row]].toarray()[0])
+    is_sparse = isinstance(probabilities, csr_array)
+    return np.asarray(probabilities[[row]].toarray()[0] if is_sparse else probabilities[row])
 
 
 def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> None:
