@@ -300,7 +300,9 @@ def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
                 number += 1
                 time.sleep(0.01)
 
-    people = [threading.Thread(target=tell, args=(stores[k % 2], f"p{k}"), daemon=True) for k in range(4)]
+    people = [
+        threading.Thread(target=tell, args=(stores[k % 2], f"p{k}"), daemon=True) for k in range(4)
+    ]
     for person in people:
         person.start()
     time.sleep(0.7)
