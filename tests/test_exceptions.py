@@ -22,6 +22,8 @@ BUILT_IN = {
     "InvalidDataError": ValueError,
     "FileFormatError": ValueError,
     "DatasetNotFoundError": FileNotFoundError,
+    "StoreError": OSError,
+    "LeaseLostError": RuntimeError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }

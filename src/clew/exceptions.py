@@ -21,10 +21,12 @@ __all__ = [
     "InvalidConstraintsError",
     "InvalidDataError",
     "InvalidParameterError",
+    "LeaseLostError",
     "MissingDependencyError",
     "NoGroupsWarning",
     "ProjectNotFoundError",
     "ReversedAnswersWarning",
+    "StoreError",
     "TooLargeError",
     "UnsupportedConstraintError",
 ]
@@ -124,6 +126,14 @@ class DatasetNotFoundError(ClewError, FileNotFoundError):
 
 class ProjectNotFoundError(ClewError, FileNotFoundError):
     """There is no project in the folder, nor above it; the message says how to make one."""
+
+
+class StoreError(ClewError, OSError):
+    """A store cannot be opened, read or written; the message says why, and what to do."""
+
+
+class LeaseLostError(ClewError, RuntimeError):
+    """Another worker has taken the project over; what this one has learned was not written."""
 
 
 class MissingDependencyError(ClewError, ImportError):

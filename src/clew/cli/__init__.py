@@ -43,7 +43,7 @@ def main() -> None:
 
 
 for command in (
-    add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_, init,
-    migrate, simulate, status, subclusters,
+    add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_,
+    init, migrate, simulate, status, subclusters,
 ):  # fmt: skip
     main.add_command(command)

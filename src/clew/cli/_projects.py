@@ -117,7 +117,17 @@ def read_for(
             raise click.UsageError("--kind distances says that the file holds distances; leave out "
                                    "--distances")  # fmt: skip
         kind, distances = "vector", path
-    names = ("vectors", "ids", "id_column", "columns", "drop", "sep", "decimal", "header", "encoding")
+    names = (
+        "vectors",
+        "ids",
+        "id_column",
+        "columns",
+        "drop",
+        "sep",
+        "decimal",
+        "header",
+        "encoding",
+    )
     given = {name: options[name] for name in names}
     with words.bar("Reading files") as advance:
         return read_collection(

@@ -16,7 +16,9 @@ from clew.exceptions import InvalidParameterError
 ROLES = ("annotator", "reviewer", "viewer", "owner")
 DAY = 24 * 3600.0
 NAME = click.argument("name", metavar="NAME")
-ROLE = click.option("--role", type=click.Choice(ROLES), default="annotator", help="What they may do.")
+ROLE = click.option(
+    "--role", type=click.Choice(ROLES), default="annotator", help="What they may do."
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -126,7 +128,10 @@ def link(name: str, project: Path | None, role: str, days: float, url: str, as_j
                 f"{name} has no access any more; clew annotator add {name} restores it"
             )
         secret = store.make_token(
-            "invite", annotator=name, role=there.role if there else role, seconds=days * DAY  # type: ignore[arg-type]
+            "invite",
+            annotator=name,
+            role=there.role if there else role,
+            seconds=days * DAY,  # type: ignore[arg-type]
         )
     address = f"{url.rstrip('/')}/a/{secret}"
     click.echo(json.dumps({"name": name, "link": address, "days": days}) if as_json else address)
@@ -151,7 +156,9 @@ def revoke(name: str, project: Path | None, **options: Any) -> None:
             everybody = ", ".join(one.name for one in store.annotators()) or "nobody"
             raise InvalidParameterError(f"there is no annotator {name!r}; there is {everybody}")
         store.put_annotator(replace(there, is_active=False))
-        n = sum(store.revoke_token(token.id) for token in store.tokens(name) if not token.is_revoked)
+        n = sum(
+            store.revoke_token(token.id) for token in store.tokens(name) if not token.is_revoked
+        )
     if options["as_json"]:
         click.echo(json.dumps({"name": name, "links_revoked": n}))
     elif not options["quiet"]:

@@ -64,7 +64,7 @@ def backup(project: Path | None, output: Path | None, as_json: bool, quiet: bool
         click.echo(json.dumps(facts))
     elif not quiet:
         click.echo(
-            f"wrote {output}: {counts.n_items:,} items, {counts.n_entries:,} entries; media are not "
-            "copied",
+            f"wrote {output}: {counts.n_items:,} items, {counts.n_entries:,} entries; media are "
+            "not copied",
             err=True,
         )

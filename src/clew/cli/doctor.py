@@ -35,7 +35,9 @@ class Finding(NamedTuple):
 
 @click.command()
 @PROJECT
-@click.option("--hashes", is_flag=True, help="Read all files, to see whether their contents changed.")
+@click.option(
+    "--hashes", is_flag=True, help="Read all files, to see whether their contents changed."
+)
 @click.option(
     "--fix",
     is_flag=True,
@@ -104,8 +106,8 @@ def _database(project: Project) -> Iterator[Finding]:
 def _contents(project: Project, store: Store, *, hashes: bool, fix: bool) -> Iterator[Finding]:
     counts = store.counts()
     yield Finding(
-        True, f"store: {counted(counts.n_items, 'item')}, {counts.n_entries:,} entries; its schema is "
-        "of this clew",
+        True, f"store: {counted(counts.n_items, 'item')}, {counts.n_entries:,} entries; its schema "
+        "is of this clew",
     )  # fmt: skip
     items = store.items()
     if not items:
@@ -152,8 +154,8 @@ def _files(project: Project, store: Store, items: list[Item], *, fix: bool) -> F
         return Finding(True, f"{what}: set aside", "clew add finds them again if they were moved")
     return Finding(
         False, what,
-        f"if they were moved, clew add {project.root} finds them by their contents; else clew doctor "
-        "--fix sets them aside",
+        f"if they were moved, clew add {project.root} finds them by their contents; else clew "
+        "doctor --fix sets them aside",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``clew export``: groups, examples, answers or everything, as files that the next program reads."""
+"""``clew export``: groups, examples, answers or all, as files that the next program reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clew.cli._options import OUTPUT, QUIET
+from clew.cli._options import QUIET, output_option
 from clew.cli._projects import PROJECT, project_and_store
 from clew.cli._words import counted, printable
 from clew.exceptions import InvalidDataError
@@ -39,8 +39,7 @@ MOST_SHOWN = 20
 @click.command()
 @click.argument("what", type=click.Choice(list(FORMS)), required=False)
 @PROJECT
-@click.option("-o", "--output", type=OUTPUT, metavar="F",
-              help="File, or folder, to write.  [default: tables go to the standard output]")  # fmt: skip
+@output_option("F", "File, or folder, to write.  [default: tables go to the standard output]")
 @click.option(
     "--as",
     "as_",
@@ -246,7 +245,9 @@ def _folders(
     members = exports.members_of(store.items(), result.body, names, ())
     steps = exports.plan(members, project.root, output, how)
     groups = {step.target.partition("/")[0] for step in steps}
-    summary = f"{how} {counted(len(steps), 'file')} into {counted(len(groups), 'folder')} in {output}"
+    summary = (
+        f"{how} {counted(len(steps), 'file')} into {counted(len(groups), 'folder')} in {output}"
+    )
     facts = {
         "folder": str(output), "how": how, "files": len(steps), "groups": sorted(groups),
         "dry_run": options["dry_run"],
@@ -287,7 +288,9 @@ def _follow(
     items = [
         replace(
             member.item,
-            path=Path(os.path.realpath(places[member.item.id])).relative_to(project.root).as_posix(),
+            path=Path(os.path.realpath(places[member.item.id]))
+            .relative_to(project.root)
+            .as_posix(),
         )
         for member in members
         if member.item.id in places

@@ -94,8 +94,8 @@ def read_entries(file: Path, ids: Sequence[str]) -> list[Entry]:
         named = ", ".join(repr(name)[:80] for name in list(unknown)[:5])
         more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
         raise FileFormatError(
-            f"{file}: {n:,} of {len(lines):,} lines name items that the project lacks: {named}{more}"
-            "; nothing was imported. Add the items first, with clew add"
+            f"{file}: {n:,} of {len(lines):,} lines name items that the project lacks: {named}"
+            f"{more}; nothing was imported. Add the items first, with clew add"
         )
     return [line.entry for line in lines]
 
@@ -140,8 +140,8 @@ def _all(
 
     if store.item_ids():
         raise InvalidDataError(
-            f"{project.folder.parent} has items already; make a new project with clew init --empty, "
-            "and import into that"
+            f"{project.folder.parent} has items already; make a new project with clew init "
+            "--empty, and import into that"
         )
     read_collection(folder / "items.jsonl", root=project.root)
     if dry_run:

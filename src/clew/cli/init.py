@@ -22,7 +22,9 @@ from clew.cli._projects import add_collection, collection_options, read_for, say
     metavar="PATH",
     help="Folder of media, table, boxes of COCO, texts, vectors or distances.  [default: PROJECT]",
 )
-@click.option("--name", default="", metavar="NAME", help="Name of the project.  [default: the folder's]")
+@click.option(
+    "--name", default="", metavar="NAME", help="Name of the project.  [default: the folder's]"
+)
 @click.option(
     "--store",
     default="",

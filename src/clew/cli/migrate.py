@@ -41,8 +41,8 @@ def migrate(project: Path | None, url: str, as_json: bool, quiet: bool) -> None:
         worker = store.worker()
         if worker is not None and worker.is_alive:
             raise InvalidParameterError(
-                f"the worker {worker.name} is at work on this project; end clew serve and clew worker "
-                "first"
+                f"the worker {worker.name} is at work on this project; end clew serve and clew "
+                "worker first"
             )
         store.copy_to(url)
         before = store.counts()
@@ -59,6 +59,7 @@ def migrate(project: Path | None, url: str, as_json: bool, quiet: bool) -> None:
         click.echo(json.dumps({"from": where, "items": after.n_items, "entries": after.n_entries}))
     elif not quiet:
         click.echo(
-            f"moved {after.n_items:,} items and {after.n_entries:,} entries; {where} stays as it was",
+            f"moved {after.n_items:,} items and {after.n_entries:,} entries; {where} stays as it "
+            "was",
             err=True,
         )

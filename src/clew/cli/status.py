@@ -90,7 +90,9 @@ def _text(facts: Mapping[str, Any]) -> str:
     lines += _groups(facts)
     if facts["not_learned"]:
         entries = counted(facts["not_learned"], "entry").replace("entrys", "entries")
-        lines.append(f"not learned yet: {entries}; clew group, clew worker or clew serve learns them")
+        lines.append(
+            f"not learned yet: {entries}; clew group, clew worker or clew serve learns them"
+        )
     worker = facts["worker"]
     if worker is not None and worker["alive"]:
         lines.append(f"worker: {worker['detail'] or worker['state']}")
@@ -116,7 +118,8 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
     left = facts["remaining"] or {}
     if left.get("median") is not None:
         lines.append(
-            f"questions left: about {left['median']:,.0f} ({left['low']:,.0f} to {left['high']:,.0f})"
+            f"questions left: about {left['median']:,.0f} "
+            f"({left['low']:,.0f} to {left['high']:,.0f})"
         )
     stop = facts["stop"] or {}
     if stop.get("is_enough"):

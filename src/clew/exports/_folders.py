@@ -76,7 +76,8 @@ def plan(
             continue
         if item.path is None and item.text is None:
             raise InvalidDataError(
-                f"{item.id!r} is a {item.kind} without a file, which no folder can hold; use --as csv"
+                f"{item.id!r} is a {item.kind} without a file, which no folder can hold; use "
+                "--as csv"
             )
         if member.group not in titles:
             titles[member.group] = _unique(safe_name(member.title), taken)
@@ -106,7 +107,7 @@ def plan(
 
 
 def _check_place(root: Path, folder: Path, how: str) -> None:
-    """Copies within the collection would be new items; moves out of it would be lost to it."""
+    """Refuse copies in the collection, new items then, and moves out of it, lost to it."""
     is_within = Path(os.path.realpath(folder)).is_relative_to(root)
     if how == "move" and not is_within:
         raise InvalidParameterError(
@@ -120,7 +121,9 @@ def _check_place(root: Path, folder: Path, how: str) -> None:
         )
 
 
-def apply(steps: Sequence[Step], members: Sequence[Member], root: Path, folder: Path) -> Iterator[Step]:
+def apply(
+    steps: Sequence[Step], members: Sequence[Member], root: Path, folder: Path
+) -> Iterator[Step]:
     """Do what a plan says, one step at a time; yield each step that is done.
 
     Each step is in the log before it is done, so what an interruption leaves can be undone.

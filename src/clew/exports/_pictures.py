@@ -88,7 +88,8 @@ def label_studio(members: Sequence[Member], root: Path) -> dict[str, bytes]:
     kinds = {member.item.kind for member in members}
     if len(kinds) > 1:
         raise InvalidDataError(
-            f"a project of Label Studio has one kind of item; there are {' and '.join(sorted(kinds))}"
+            f"a project of Label Studio has one kind of item; there are "
+            f"{' and '.join(sorted(kinds))}"
         )
     (kind,) = kinds
     tag = LABEL_STUDIO[kind]
@@ -100,7 +101,9 @@ def label_studio(members: Sequence[Member], root: Path) -> dict[str, bytes]:
         item = member.item
         key = item.id if item.path is None else item.path
         if kind == "text":
-            text = item.text if item.text is not None else (root / str(item.path)).read_text("utf-8")
+            text = (
+                item.text if item.text is not None else (root / str(item.path)).read_text("utf-8")
+            )
             data: dict[str, Any] = {tag: text}
         else:
             data = {tag: f"/data/local-files/?d={quote(str(item.path))}"}
