@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from clew.forest import Growth, bin_columns, bin_edges, grow_forest, links_of, marginal_twin
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import _harness as harness
-from benchmarks import _memory as memory
+from benchmarks import _harness as harness, _memory as memory
 from benchmarks._environments import PackageError, run_in_environment
 from benchmarks.kernels._problems import Problem
 from clew.metrics import adjusted_rand_score, n_violated

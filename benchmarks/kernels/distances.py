@@ -15,8 +15,7 @@ from benchmarks.kernels._problems import Problem
 from benchmarks.study.problems import Floats
 from clew.similarity import DistLQP, ShortestPaths
 from clew.similarity.distances._base import given_distances, links_of
-from clew.similarity.distances.dist_lqp import Problem as Program
-from clew.similarity.distances.dist_lqp import build
+from clew.similarity.distances.dist_lqp import Problem as Program, build
 
 #: Goals at the sizes of the thesis: CPU seconds, and MiB of the whole process.
 GOALS = {1_000: {"ours.cpu_s": 2.5}, 10_000: {"ours.cpu_s": 60.0, "ours.peak_mib": 4096.0}}

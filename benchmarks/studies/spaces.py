@@ -11,8 +11,7 @@ from scipy.special import softmax
 
 from benchmarks._environments import run_in_environment
 from benchmarks.studies._human import held_out_scores, load
-from benchmarks.studies.people import SETS as PEOPLE
-from benchmarks.studies.people import Amount, Cell, draw, marked
+from benchmarks.studies.people import SETS as PEOPLE, Amount, Cell, draw, marked
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of, tag_of

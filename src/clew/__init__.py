@@ -5,23 +5,25 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from clew.answers import Answer, Question
-from clew.constraints import Constraints
 
 if TYPE_CHECKING:
-    from clew import cluster as cluster
-    from clew import collections as collections
-    from clew import datasets as datasets
-    from clew import exceptions as exceptions
-    from clew import items as items
-    from clew import metrics as metrics
-    from clew import oracles as oracles
-    from clew import questions as questions
-    from clew import session as session
-    from clew import similarity as similarity
-    from clew import store as store
-    from clew import tables as tables
-    from clew import trust as trust
+    from clew import (
+        cluster as cluster,
+        collections as collections,
+        datasets as datasets,
+        exceptions as exceptions,
+        items as items,
+        metrics as metrics,
+        oracles as oracles,
+        questions as questions,
+        session as session,
+        similarity as similarity,
+        store as store,
+        tables as tables,
+        trust as trust,
+    )
     from clew.cluster import GuidedClustering as GuidedClustering
+    from clew.constraints import Constraints as Constraints
     from clew.session import Session as Session
 
 __all__ = ["Answer", "Constraints", "GuidedClustering", "Question", "Session", "__version__"]
@@ -36,7 +38,11 @@ _SUBPACKAGES = frozenset(
     }
 )
 
-_CLASSES = {"GuidedClustering": "clew.cluster", "Session": "clew.session"}
+_CLASSES = {
+    "Constraints": "clew.constraints",
+    "GuidedClustering": "clew.cluster",
+    "Session": "clew.session",
+}
 
 
 if not TYPE_CHECKING:  # mypy would accept any attribute

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.papers import _active_methods as m
-from benchmarks.papers import active as s
-from benchmarks.papers.active import ActiveReport, limit, unknown_bits
-from benchmarks.papers.active import __file__ as page
+from benchmarks.papers import _active_methods as m, active as s
+from benchmarks.papers.active import ActiveReport, __file__ as page, limit, unknown_bits
 from benchmarks.study.engine import run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results

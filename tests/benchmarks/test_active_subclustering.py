@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.papers import active_subclustering as s
-from benchmarks.papers.active_subclustering import ActiveSubclusteringReport
-from benchmarks.papers.active_subclustering import __file__ as page
+from benchmarks.papers.active_subclustering import ActiveSubclusteringReport, __file__ as page
 from benchmarks.study.engine import run
 from benchmarks.study.problems import Problem
 from benchmarks.study.report import fill

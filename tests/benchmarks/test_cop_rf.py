@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.papers import _cop_rf_study as s
-from benchmarks.papers import cop_rf as report_module
+from benchmarks.papers import _cop_rf_study as s, cop_rf as report_module
 from benchmarks.papers.cop_rf import (
     COLUMNS,
     PUBLISHED,

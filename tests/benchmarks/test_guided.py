@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies import _guided_ablations as ablations
-from benchmarks.studies import guided as study
+from benchmarks.studies import _guided_ablations as ablations, guided as study
 from benchmarks.studies._guided_ablations import ABLATIONS, ALIKE
 from benchmarks.studies.guided import (
     COMPARATORS,

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from benchmarks._harness import source_tag
 
-from benchmarks import _harness as harness
-from benchmarks import _memory as memory
+from benchmarks import _harness as harness, _memory as memory
 
 
 def test_table_aligns_and_shows_what_is_missing() -> None:

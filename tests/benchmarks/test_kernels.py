@@ -15,15 +15,21 @@ from benchmarks._peers import TASKS
 from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
 from benchmarks.kernels._measure import Case, Run, agreement, fit, measured
-from benchmarks.kernels._page import PAGES as TEMPLATES
-from benchmarks.kernels._page import Page, Table, carry_out, failures_of, laid_out, markdown
+from benchmarks.kernels._page import (
+    PAGES as TEMPLATES,
+    Page,
+    Table,
+    carry_out,
+    failures_of,
+    laid_out,
+    markdown,
+)
 from benchmarks.kernels._problems import Problem, gaussian_mixture
 from benchmarks.kernels.forest import grow_peer
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import _environments as environments
-from benchmarks import _harness as harness
+from benchmarks import _environments as environments, _harness as harness
 from clew.cluster import COPKMeans
 
 SMALL = Problem("mixture", 120, 3, 2, n_answers=40)

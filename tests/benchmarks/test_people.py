@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies import _human as human
-from benchmarks.studies import people as study
+from benchmarks.studies import _human as human, people as study
 from benchmarks.studies.people import GUIDED, METHODS, Cell, PeopleReport, PeopleStudy, draw
 from benchmarks.study.engine import Task, run
 from benchmarks.study.report import fill

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.papers import subclustering as m
-from benchmarks.papers.subclustering import SubclusteringReport
-from benchmarks.papers.subclustering import __file__ as page
+from benchmarks.papers.subclustering import SubclusteringReport, __file__ as page
 from benchmarks.study.engine import run
 from benchmarks.study.problems import Problem
 from benchmarks.study.report import fill

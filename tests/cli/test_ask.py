@@ -20,7 +20,6 @@ from scipy.spatial.distance import pdist, squareform
 from clew import Question
 from clew.cli import main
 from clew.cli.asking._replies import Asked, Command, keys_of, meaning
-from clew.constraints._log import LogEntry
 from clew.store import AnswerFile
 
 
@@ -336,8 +335,3 @@ def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
     assert (record["kind"], record["answer"]) == ("odd_one_out", "all_alike")
     if not options:
         assert "if all three differ: don't know" in done.stdout
-
-
-def test_log_entry_has_its_word():
-    entry = LogEntry("i", "triplet", ("a", "b", "c"), (), 1, "", None, "", "asked", None, "")
-    assert entry.word == "second"

@@ -8,8 +8,7 @@ from gzip import compress
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from clew import Constraints
 from clew.answers import ORIGINS

@@ -9,8 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from clew._validation import seems_distances
 from clew.exceptions import InvalidDataError
-from clew.graphs import _distances as module
-from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
+from clew.graphs import _distances as module, check_distances, check_triangles, n_rows_of_condensed
 
 
 @pytest.fixture

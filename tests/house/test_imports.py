@@ -64,7 +64,8 @@ SHARED_HELPERS = {
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.cluster.medoids._candidates": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),
-    "clew.constraints._log": ("clew.cli", "clew.store"),
+    "clew.answers._log": ("clew.cli", "clew.constraints", "clew.store"),
+    "clew.answers._implied": ("clew.constraints",),
     "clew.constraints._closure": (
         "clew.cluster.guided",
         "clew.cluster.kmeans",

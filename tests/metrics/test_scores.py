@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clew import Constraints, metrics, questions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
@@ -17,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.exceptions import InconsistentConstraintsError, InvalidParameterError
-from clew.similarity import COPRF, ClustRF
-from clew.similarity import coprf as module
+from clew.similarity import COPRF, ClustRF, coprf as module
 from clew.similarity.coprf import (
     MAX_ENTAILED,
     AnswerWeights,

@@ -7,12 +7,14 @@ import gzip
 import json
 import multiprocessing
 import os
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 from clew import Answer, Constraints, Question
-from clew.constraints._log import parse_log
+from clew.answers import entry_to_json
+from clew.answers._log import parse_log
 from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
@@ -37,7 +39,7 @@ def file(path):
 def test_a_line_says_all_about_an_answer(file, path):
     question = Question("odd_one_out", (0, 1, 3), origin="random")
     answer = Answer(question, "third", "ann", origin="random")
-    file.append(answer, shown=(3, 0, 1), ms=1234)
+    file.append(replace(answer, shown=[IDS[row] for row in (3, 0, 1)], ms=1234))
     (line,) = path.read_text().splitlines()
     record = json.loads(line)
     assert datetime.fromisoformat(record.pop("time")).tzinfo is not None
@@ -65,10 +67,10 @@ def test_every_answer_is_read_back(file, path):
     for answer in ANSWERS:
         file.append(answer)
     again = AnswerFile(path, IDS)
-    assert [(entry.kind, entry.code) for entry in again.standing] == [
+    assert [(entry.question.kind, entry.value) for entry in again.standing] == [
         (answer.question.kind, answer.value) for answer in ANSWERS
     ]
-    assert [entry.to_json() for entry in again.entries] == path.read_text().split("\n")[:-1]
+    assert [entry_to_json(entry) for entry in again.entries] == path.read_text().split("\n")[:-1]
 
 
 def test_constraints_read_the_same_file(file, path):
@@ -81,7 +83,7 @@ def test_constraints_read_the_same_file(file, path):
 def test_the_same_question_has_one_id(file):
     triplets = [Answer(Question("triplet", rows), 0) for rows in ((0, 1, 2), (0, 2, 1), (1, 0, 2))]
     pairs = [pair(0, 1), pair(1, 0), pair(0, 2)]
-    ids = [json.loads(file.append(one).to_json())["question"] for one in (*pairs, *triplets)]
+    ids = [json.loads(entry_to_json(file.append(one)))["question"] for one in (*pairs, *triplets)]
     assert ids[0] == ids[1] != ids[2]
     assert ids[3] == ids[4] != ids[5]
 
@@ -91,7 +93,7 @@ def test_an_answer_that_is_taken_back_stays_in_the_file(file, path):
     file.revoke(first, annotator="ben")
     again = AnswerFile(path, IDS)
     assert len(again.entries) == 3
-    assert [entry.items for entry in again.standing] == [("wren", "all_alike")]
+    assert [entry.question.ids for entry in again.standing] == [("wren", "all_alike")]
     assert again.entries[2].annotator == "ben"
     assert len(Constraints.read_jsonl(path, ids=IDS)) == 1
 
@@ -138,7 +140,10 @@ def line(**fields):
         ("[1]", "line 2: expected an object"),
         ('{"version":2}', "this clew reads version 1"),
         ('{"version":1,"id":"a","kind":"edit","items":["wren"],"answer":"same"}', "edit"),
-        ('{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}', "2 different"),
+        (
+            '{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}',
+            "asks about 2 rows",
+        ),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"],"answer":"x"}', "'x'"),
         (
             '{"version":1,"id":"a","kind":"odd-one-out","items":["wren","robin","same"],"answer":9}',
@@ -254,7 +259,7 @@ def test_what_another_process_appended_is_read(file, path):
     assert [one.id for one in file.read_new()] == [entry.id]
     assert file.read_new() == []
     file.append(pair(2, 3))
-    assert [one.items for one in other.read_new()] == [("all_alike", 'her"o}n')]
+    assert [one.question.ids for one in other.read_new()] == [("all_alike", 'her"o}n')]
 
 
 def test_own_lines_are_not_read_back(file, path, monkeypatch):
@@ -269,7 +274,7 @@ def test_own_lines_are_not_read_back(file, path, monkeypatch):
     assert read == []
     AnswerFile(path, IDS).append(pair(2, 3))
     file.append(pair(0, 4))
-    assert [entry.items for entry in file.read_new()] == [("all_alike", 'her"o}n')]
+    assert [entry.question.ids for entry in file.read_new()] == [("all_alike", 'her"o}n')]
     file.append(pair(0, 4))
     with path.open("a") as raw:
         raw.write("{}\n")

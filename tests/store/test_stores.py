@@ -7,8 +7,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.store.conftest import ITEMS, Clock, Pair
 
 from clew.answers import (

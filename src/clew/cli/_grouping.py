@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from clew._files import check_regular
+from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._explanations import saved_bytes
 from clew.cli._groups import (
     Groups,
@@ -33,7 +34,6 @@ from clew.cli._words import counted, sizes_words
 from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._files import Layout
-from clew.constraints._log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
@@ -166,7 +166,7 @@ def _answers(job: Job, items: Rows, words: Words) -> Constraints:
     for warning in warned:
         words.say(str(warning.message))
     if is_jsonl and not items.has_ids and not job.answers_alone and is_log(job.constraints):
-        check_content_of_log(job.constraints, read_log(job.constraints).entries, items.content_of)
+        check_content_of_log(job.constraints, read_log(job.constraints).lines, items.content_of)
     if items.has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "

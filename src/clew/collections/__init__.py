@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from clew.collections.project import Project
 
 if TYPE_CHECKING:
-    from clew.collections.collection import Additions as Additions
-    from clew.collections.collection import Collection as Collection
-    from clew.collections.collection import compare as compare
-    from clew.collections.collection import read_collection as read_collection
+    from clew.collections.collection import (
+        Additions as Additions,
+        Collection as Collection,
+        compare as compare,
+        read_collection as read_collection,
+    )
 
 __all__ = ["Additions", "Collection", "Project", "compare", "read_collection"]
 

@@ -25,9 +25,9 @@ from clew._text import (
     unquoted,
     without_mark,
 )
-from clew.answers import ANSWER_WORDS, N_ROWS
+from clew.answers import ANSWER_WORDS, N_ROWS, Answer, Edit, as_table_answers
+from clew.answers._log import check_ids_of_log, is_log, read_log
 from clew.constraints._ids import RowIds, rows_and_ids
-from clew.constraints._log import check_ids_of_log, is_log, read_log
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
     BY_ID,
@@ -243,10 +243,31 @@ def _json_chunks(path: FilePath, ids: RowIds | None) -> Iterator[_Chunk]:
 
 
 def _log_lines(path: FilePath, ids: RowIds | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    entries = read_log(path).entries
+    parsed = read_log(path)
     if ids is not None:
-        check_ids_of_log(path, entries, map(str, ids.names))
-    return ((entry.line, entry.to_record()) for entry in entries)
+        check_ids_of_log(path, parsed.entries, map(str, ids.names))
+    for line in parsed.lines:
+        entry = line.entry
+        answers = [entry] if isinstance(entry, Answer) else []
+        if isinstance(entry, Edit):
+            answers = list(entry.answers())
+        for answer in as_table_answers(answers):
+            yield line.number, _record(answer)
+
+
+def _record(answer: Answer) -> dict[str, Any]:
+    """Return the fields that tables of answers have."""
+    question = answer.question
+    names = (*(question.ids or ()), None)[:3]
+    words = {code: word for word, code in ANSWER_WORDS[question.kind].items()}
+    return {
+        "kind": question.kind,
+        "origin": answer.origin,
+        **dict(zip(BY_ID, names, strict=True)),
+        "answer": words[answer.value],
+        "annotator": answer.annotator,
+        "weight": answer.weight,
+    }
 
 
 def _json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:

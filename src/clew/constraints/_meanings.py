@@ -23,7 +23,9 @@ from clew.answers import (
     Kind,
     as_kind,
     code_of_word,
+    expand,
 )
+from clew.answers._implied import IMPLIED_PAIRS
 from clew.constraints._tables import AnswerTable
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
@@ -87,30 +89,11 @@ TRUTH: Final[Mapping[Kind, Callable[[IntArray, IntArray], IntArray]]] = MappingP
 )
 
 
-#: For each kind and answer, the implied pairs: the positions of two of the three rows, and the
-#: answer about this pair.
-IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]]]] = (
-    MappingProxyType({
-        "triplet": {
-            FIRST: ((0, 1, SAME), (0, 2, DIFFERENT)),
-            SECOND: ((0, 2, SAME), (0, 1, DIFFERENT)),
-        },
-        "odd_one_out": {
-            FIRST: ((1, 2, SAME), (0, 1, DIFFERENT), (0, 2, DIFFERENT)),
-            SECOND: ((0, 2, SAME), (0, 1, DIFFERENT), (1, 2, DIFFERENT)),
-            THIRD: ((0, 1, SAME), (0, 2, DIFFERENT), (1, 2, DIFFERENT)),
-            ALL_ALIKE: ((0, 1, SAME), (0, 2, SAME), (1, 2, SAME)),
-        },
-    })
-)  # fmt: skip
-
-
 def implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
     """Return two positions among the rows, and the implied answer, for each pair of one answer."""
-    kind = answer.question.kind
-    if kind == "pair":
+    if answer.question.kind == "pair":
         return ((0, 1, answer.value),)
-    return IMPLIED_PAIRS[kind].get(answer.value, ())
+    return tuple((i, j, said) for i, j, said, _ in expand(answer))
 
 
 def implied_pairs(tables: tuple[AnswerTable, AnswerTable, AnswerTable]) -> AnswerTable:

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME, Answer, Kind, Question
+from clew.answers import (
+    DIFFERENT,
+    DONT_KNOW,
+    N_ROWS,
+    SAME,
+    Answer,
+    Kind,
+    Question,
+    as_table_answers,
+)
 from clew.constraints._closure import Closure, Conflict, close, find_conflicts
 from clew.constraints._files import (
     FilePath,
@@ -474,8 +483,10 @@ class Constraints(AnswerColumns):
         Parameters
         ----------
         answers : iterable of Answer
-            The answers. If `ids` is given, `Question.ids` decide which rows a question is about;
-            without either, its row numbers do.
+            The answers. Those that say nothing but that a question cannot be answered
+            (`NOT_COMPARABLE`, `BAD_ITEM`) are left out; those to questions of other kinds become
+            the pairs that they imply. If `ids` is given, `Question.ids` decide which rows a
+            question is about; without either, its row numbers do.
         n_samples : int, default=None
             Number of rows of the data. May be omitted if `ids` is given.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
@@ -505,8 +516,9 @@ class Constraints(AnswerColumns):
                 raise InvalidConstraintsError(
                     f"answers[{position}] must be a clew.Answer, got {answer!r}"
                 )
-            rows = _rows(answer.question, row_ids, f"answers[{position}]")
-            by_kind[answer.question.kind].append((answer, rows))
+            for one in as_table_answers([answer]):
+                rows = _rows(one.question, row_ids, f"answers[{position}]")
+                by_kind[one.question.kind].append((one, rows))
         columns: dict[str, Any] = {}
         for kind, given in by_kind.items():
             columns[PARAMETER[kind]] = [(*rows, a.value) for a, rows in given]
@@ -1224,8 +1236,10 @@ class Constraints(AnswerColumns):
 
 
 def _rows(question: Question, ids: RowIds | None, place: str) -> tuple[int, ...]:
-    if ids is None or question.ids is None:
+    if question.rows and (ids is None or question.ids is None):
         return question.rows
+    if ids is None or question.ids is None:
+        raise InvalidConstraintsError(f"{place}: {question} has no rows; pass ids=")
     return tuple(ids.rows_of(question.ids, lambda _: place).tolist())
 
 

@@ -7,17 +7,12 @@ scikit-learn when they are first used.
 import importlib
 from typing import TYPE_CHECKING
 
-from clew.items._item import Item
-from clew.items._item import ItemKind as ItemKind
+from clew.items._item import Item, ItemKind as ItemKind
 
 if TYPE_CHECKING:
-    from clew.items._descriptors import image_features as image_features
-    from clew.items._descriptors import open_image as open_image
-    from clew.items.images import Images as Images
-    from clew.items.images import LeftOut as LeftOut
-    from clew.items.images import read_images as read_images
-    from clew.items.texts import Texts as Texts
-    from clew.items.texts import read_texts as read_texts
+    from clew.items._descriptors import image_features as image_features, open_image as open_image
+    from clew.items.images import Images as Images, LeftOut as LeftOut, read_images as read_images
+    from clew.items.texts import Texts as Texts, read_texts as read_texts
 
 __all__ = [
     "Images",

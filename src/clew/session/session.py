@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
-from clew.answers import Answer, Question, as_kind
+from clew.answers import Answer, Kind, Question, as_kind
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
@@ -116,7 +116,7 @@ class Session:
         n_clusters: int | None = None,
         standardize: bool | Literal["auto"] = "auto",
         strategy: str | Strategy = "guided",
-        kinds: Sequence[Literal["pair", "triplet", "odd_one_out"]] = ("pair",),
+        kinds: Sequence[Kind] = ("pair",),
         check_every: int | None = 20,
         annotators: int | Sequence[str] | None = None,
         background: bool = False,
@@ -167,9 +167,7 @@ class Session:
         with self._loop.model() as model:
             return model.strategy
 
-    def question(
-        self, *ids: Hashable, kind: Literal["pair", "triplet", "odd_one_out"] = "pair"
-    ) -> Question:
+    def question(self, *ids: Hashable, kind: Kind = "pair") -> Question:
         """Make a question about chosen items, to `tell` an answer that was not asked for.
 
         Parameters

@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from clew._files import check_regular, sync_folder
-from clew.answers import Answer
-from clew.constraints._log import (
-    LogEntry,
-    check_content_of_log,
-    check_ids_of_log,
-    parse_log,
+from clew.answers import (
+    Answer,
+    Edit,
+    Entry,
+    Retraction,
+    entry_to_json,
+    items_of,
+    new_id,
+    now,
     standing,
 )
+from clew.answers._log import check_content_of_log, check_ids_of_log, parse_log
 from clew.exceptions import FileFormatError
 
 __all__ = ["AnswerFile"]
@@ -48,7 +51,7 @@ class AnswerFile:
 
     Attributes
     ----------
-    entries : list of LogEntry
+    entries : list of Answer, Edit or Retraction
         All lines, in order.
     torn : list of int
         Numbers of lines that a crash has cut off; they are skipped.
@@ -80,7 +83,7 @@ class AnswerFile:
     ...     _ = file.revoke(first, annotator="ann")
     ...     _ = file.append(Answer(Question("pair", (0, 1)), "same", annotator="ann"))
     ...     again = AnswerFile(path, ["wren", "robin", "heron"])
-    >>> len(again.entries), [entry.items for entry in again.standing]
+    >>> len(again.entries), [answer.question.ids for answer in again.standing]
     (3, [('wren', 'robin')])
     """
 
@@ -94,23 +97,23 @@ class AnswerFile:
         self.path = Path(path)
         self.ids = list(ids)
         self._content_of = content_of
-        self.entries: list[LogEntry] = []
+        self.entries: list[Entry] = []
         self.torn: list[int] = []
         self._seen: set[str] = set()
         self._offset, self._n_lines = 0, 0
         self.read_new()
 
     @property
-    def standing(self) -> list[LogEntry]:
-        """The answers that were not taken back, in order."""
+    def standing(self) -> list[Answer | Edit]:
+        """The answers and edits that were not taken back, in order."""
         return standing(self.entries)
 
-    def read_new(self) -> list[LogEntry]:
+    def read_new(self) -> list[Entry]:
         """Read what other processes have appended.
 
         Returns
         -------
-        list of LogEntry
+        list of Answer, Edit or Retraction
 
         Raises
         ------
@@ -132,99 +135,85 @@ class AnswerFile:
             return []
         return self._take(content)
 
-    def append(
-        self,
-        answer: Answer,
-        *,
-        shown: Sequence[int] = (),
-        ms: int | None = None,
-        revokes: str | None = None,
-    ) -> LogEntry:
-        """Append an answer, and return when it is on disk.
+    def append(self, entry: Entry) -> Entry:
+        """Append an answer, an edit or a retraction, and return when it is on disk.
 
         Parameters
         ----------
-        answer : Answer
-            About rows of `ids`.
-        shown : sequence of int, default=()
-            Its rows in the order in which they were shown. Empty: the order of the question.
-        ms : int, default=None
-            Milliseconds that the answer took.
-        revokes : str, default=None
-            Id of an entry that it replaces.
+        entry : Answer, Edit or Retraction
+            About `ids`; an answer may name rows of these. An id, the time and the name of this
+            program are filled in where they are missing.
 
         Returns
         -------
-        LogEntry
+        Answer, Edit or Retraction
+            The entry as it was written.
 
         Raises
         ------
+        FileFormatError
+            If the file has become shorter.
         OSError
             If it cannot be written. The file is as it was.
         """
-        names = tuple(self.ids[row] for row in answer.question.rows)
-        order = tuple(self.ids[row] for row in shown) or names
-        return self._write(
-            answer.question.kind, names, order, answer.value, answer.annotator, ms, answer.origin,
-            revokes,
-        )  # fmt: skip
-
-    def revoke(self, entry: LogEntry, *, annotator: str) -> LogEntry:
-        """Take an answer back, by appending a line that says so.
-
-        Parameters
-        ----------
-        entry : LogEntry
-            The answer.
-        annotator : str
-            Who takes it back.
-
-        Returns
-        -------
-        LogEntry
-            The new line.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written. The file is as it was.
-        """
-        return self._write(
-            entry.kind, entry.items, entry.shown, None, annotator, None, entry.origin, entry.id
-        )
-
-    def _write(
-        self,
-        kind: Any,
-        names: tuple[str, ...],
-        shown: tuple[str, ...],
-        code: int | None,
-        annotator: str,
-        ms: int | None,
-        origin: str,
-        revokes: str | None,
-    ) -> LogEntry:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        source = f"clew {version('clew')}"
+        entry = self._completed(entry)
+        names = map(str, items_of(entry))
         content = tuple(map(self._content_of, names)) if self._content_of else ()
-        entry = LogEntry(
-            uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source,
-            content,
-        )  # fmt: skip
-        size, new_size = _append_line(self.path, entry.to_json().encode(), self._offset)
+        line = entry_to_json(entry, content)
+        size, new_size = _append_line(self.path, line.encode(), self._offset)
         if size == self._offset:  # else others have appended: `read_new` reads their lines and this
             self._offset, self._n_lines = new_size, self._n_lines + 1
         self.entries.append(entry)
         self._seen.add(entry.id)
         return entry
 
-    def _take(self, content: bytes) -> list[LogEntry]:
+    def revoke(self, entry: Entry, *, annotator: str) -> Entry:
+        """Take an answer or an edit back, by appending a line that says so.
+
+        Parameters
+        ----------
+        entry : Answer, Edit or Retraction
+            An entry of the file.
+        annotator : str
+            Who takes it back.
+
+        Returns
+        -------
+        Retraction
+            The new line.
+
+        Raises
+        ------
+        FileFormatError
+            If the file has become shorter.
+        OSError
+            If it cannot be written. The file is as it was.
+        """
+        return self.append(Retraction(entry.id, annotator))
+
+    def _completed(self, entry: Entry) -> Entry:
+        """Fill in what is missing; ids of items become those of the file, which are text."""
+        if isinstance(entry, Answer) and entry.question.rows:
+            question, rows = entry.question, entry.question.rows
+            names = tuple(self.ids[row] for row in rows)
+            entry = replace(entry, question=replace(question, rows=(), ids=names))
+        return replace(
+            entry,
+            id=entry.id or new_id(),
+            at=entry.at or now(),
+            source=entry.source or f"clew {version('clew')}",
+        )
+
+    def _take(self, content: bytes) -> list[Entry]:
         """Take lines that were not read yet; all of them or, on an error, none."""
         parsed = parse_log(content, self.path, self._n_lines + 1)
-        new = [entry for entry in parsed.entries if entry.id not in self._seen]
+        lines = [line for line in parsed.lines if line.entry.id not in self._seen]
+        new = [line.entry for line in lines]
         check_ids_of_log(self.path, standing([*self.entries, *new]), self.ids)
         if self._content_of is not None:
-            check_content_of_log(self.path, standing(new), self._content_of)
+            kept = {entry.id for entry in standing(new)}
+            lines = [line for line in lines if line.entry.id in kept]
+            check_content_of_log(self.path, lines, self._content_of)
         self.entries += new
         self.torn += [line for line in parsed.torn if line not in self.torn]
         self._seen.update(entry.id for entry in new)

@@ -7,13 +7,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
-from tests.reference import closure as reference_closure
-from tests.reference import coloring as reference
+from tests.reference import closure as reference_closure, coloring as reference
 
 from clew import Constraints
 from clew.cluster import COPKMeans, MPCKMeans, PCKMeans

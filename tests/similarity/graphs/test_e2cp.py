@@ -18,8 +18,7 @@ from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF
-from clew.similarity.graphs import Propagation
-from clew.similarity.graphs import e2cp as module
+from clew.similarity.graphs import Propagation, e2cp as module
 from clew.similarity.graphs._base import NetAnswers
 from clew.similarity.graphs.e2cp import inverse, upper_of_product_sum
 

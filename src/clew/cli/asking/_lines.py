@@ -12,7 +12,6 @@ from clew.cli._words import counted, printable
 from clew.cli.asking._loop import AskProgress
 from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
 from clew.cli.asking._status import status_facts, status_text
-from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
 
@@ -64,17 +63,18 @@ class Lines:
             self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
         return QUIT
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
+    def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Print that an answer is saved."""
-        word = asked.word(-2 if entry.code is None else entry.code)
+        word = asked.word(answer.value)
         self._print(f"saved: {word} ({counted(progress.n_answers, 'answer')})")
 
-    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
+    def undone(self, answer: Answer | None, progress: AskProgress) -> None:
         """Print that an answer was taken back."""
-        if entry is None:
+        if answer is None:
             self._print("there is no answer to take back")
         else:
-            self._print(f"taken back: {' | '.join(map(printable, entry.items))}")
+            names = map(str, answer.question.ids or ())
+            self._print(f"taken back: {' | '.join(map(printable, names))}")
 
     def refused(self, problem: str) -> None:
         """End, because nobody can be asked to repeat the answer."""
@@ -111,13 +111,13 @@ class JsonLines(Lines):
         answers = [key.meaning for key in keys_of(question.kind)]
         self._dump(question=asked.number, kind=question.kind, items=names, answers=answers)
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
+    def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Print the id of the answer."""
-        self._dump(saved=entry.id, answers=progress.n_answers)
+        self._dump(saved=answer.id, answers=progress.n_answers)
 
-    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
+    def undone(self, answer: Answer | None, progress: AskProgress) -> None:
         """Print the id of the answer that was taken back."""
-        self._dump(revoked=entry and entry.id, answers=progress.n_answers)
+        self._dump(revoked=answer and answer.id, answers=progress.n_answers)
 
     def status(self, session: Session, progress: AskProgress) -> Answer | None:
         """Print what is known."""

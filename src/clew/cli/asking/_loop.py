@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
@@ -18,12 +18,11 @@ from typing import Any, NamedTuple, Protocol
 from numpy.random import RandomState
 
 from clew._warnings import silenced
-from clew.answers import Answer, Kind, Question, as_origin
+from clew.answers import Answer, Entry, Kind, Question, as_origin, items_of
 from clew.cli._models import features_for
 from clew.cli._reading import RowsJob
 from clew.cli._rows import Rows, Standardize
 from clew.cli.asking._replies import Asked, Command
-from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError, InvalidArgumentError, InvalidDataError
 from clew.questions import Guided
 from clew.session import Session
@@ -71,10 +70,10 @@ class Screen(Protocol):
     def reply(self) -> str | Command:
         """Wait for an answer to the question that is shown, or for a command."""
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
+    def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Acknowledge an answer, which is on disk."""
 
-    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
+    def undone(self, answer: Answer | None, progress: AskProgress) -> None:
         """Say that an answer was taken back, or that there was none."""
 
     def refused(self, problem: str) -> None:
@@ -194,22 +193,35 @@ class AskLoop:
 
     def _answered(self, asked: Asked, reply: str, ms: int) -> bool:
         question = asked.question
-        answer = Answer(question, asked.code(reply), self.annotator, origin=question.origin)
+        ids = self.file.ids
+        answer = Answer(
+            replace(question, ids=tuple(ids[row] for row in question.rows)),
+            asked.code(reply),
+            self.annotator,
+            origin=question.origin,
+            ms=ms,
+            shown=tuple(ids[row] for row in asked.shown),
+        )
         try:
-            entry = self.file.append(answer, shown=asked.shown, ms=ms)
+            written = self.file.append(answer)
         except OSError as error:
             self._refuse(error)
             return False
         self.is_unsaved = False
         self.n_now += 1
         self._times.append(ms)
-        self.screen.saved(asked, entry, self.progress)
+        assert isinstance(written, Answer)
+        self.screen.saved(asked, written, self.progress)
         self.session.tell(answer)
         return True
 
     def _undo(self) -> bool:
         """Take this person's last answer back; its question is asked next."""
-        mine = [entry for entry in self.file.standing if entry.annotator == self.annotator]
+        mine = [
+            entry
+            for entry in self.file.standing
+            if isinstance(entry, Answer) and entry.annotator == self.annotator
+        ]
         if not mine:
             self.screen.undone(None, self.progress)
             return False
@@ -222,7 +234,7 @@ class AskLoop:
         self.screen.undone(mine[-1], self.progress)
         return True
 
-    def _revoke(self, entry: LogEntry) -> bool:
+    def _revoke(self, entry: Answer) -> bool:
         try:
             self.file.revoke(entry, annotator=self.annotator)
         except OSError as error:
@@ -242,7 +254,9 @@ class AskLoop:
         while (answer := self.screen.status(session, self.progress)) is not None:
             names = [self.file.ids[row] for row in answer.question.rows]
             for entry in reversed(self.file.standing):
-                is_it = entry.kind == answer.question.kind and list(entry.items) == names
+                if not isinstance(entry, Answer) or list(items_of(entry)) != names:
+                    continue
+                is_it = entry.question.kind == answer.question.kind
                 if is_it and entry.annotator == answer.annotator:
                     if self._revoke(entry):
                         session.retract(answer.question, annotator=answer.annotator)
@@ -324,7 +338,7 @@ class NextQuestion:
         return [*self._options, len(entries), entries[-1].id if entries else ""]
 
 
-def session_of(job: AskJob, items: Rows, entries: Sequence[LogEntry]) -> Session:
+def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
     """Prepare a session with the answers of a file."""
     if not items.is_distances and items.X.shape[1] == 0:
         raise InvalidDataError(f"{job.items}: no column can be used as a feature")
@@ -356,29 +370,24 @@ def in_background(function: Callable[[], Session]) -> Future[Session]:
 
 
 def tell_entries(
-    session: Session, ids: Sequence[str], entries: Sequence[LogEntry], new: Sequence[LogEntry]
+    session: Session, ids: Sequence[str], entries: Sequence[Entry], new: Sequence[Entry]
 ) -> None:
     """Pass new entries of a file of answers to a session."""
     row_of = {name: row for row, name in enumerate(ids)}
     by_id = {entry.id: entry for entry in entries}
     revoked = {entry.revokes for entry in entries}
 
-    def question_of(entry: LogEntry) -> Question:
-        rows = tuple(row_of[name] for name in entry.items)
-        return Question(entry.kind, rows, origin=as_origin(entry.origin))
+    def with_rows(answer: Answer) -> Answer:
+        rows = tuple(row_of[str(name)] for name in answer.question.ids or ())
+        return replace(answer, question=replace(answer.question, rows=rows, ids=None))
 
     for entry in new:
         old = by_id.get(entry.revokes or "")
-        if old is not None and old.code is not None and old not in new:
+        if isinstance(old, Answer) and old not in new:
             with suppress(InvalidArgumentError):  # unknown to the session
-                session.retract(question_of(old), annotator=old.annotator)
-    session.tell(
-        [
-            Answer(question_of(entry), entry.code, entry.annotator, origin=entry.origin)
-            for entry in new
-            if entry.code is not None and entry.id not in revoked
-        ]
-    )
+                session.retract(with_rows(old).question, annotator=old.annotator)
+    answers = [entry for entry in new if isinstance(entry, Answer) and entry.id not in revoked]
+    session.tell([with_rows(answer) for answer in answers])
 
 
 def _session_data(items: Rows, standardizes: Standardize) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from clew.cli.asking._loop import EARLY, AskJob, AskProgress
 from clew.cli.asking._pictures import SideBySide, cards, escape_of, protocol_of
 from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
-from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
 
@@ -90,14 +89,14 @@ class Terminal:
             elif found is not None and key != " ":
                 return found
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
+    def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Note what was saved; it is shown with the next question."""
-        word = asked.word(-2 if entry.code is None else entry.code)
+        word = asked.word(answer.value)
         self._note = f"saved: {word}"
 
-    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
+    def undone(self, answer: Answer | None, progress: AskProgress) -> None:
         """Note what was taken back."""
-        self._note = "taken back: answer again" if entry else "there is no answer to take back"
+        self._note = "taken back: answer again" if answer else "there is no answer to take back"
 
     def refused(self, problem: str) -> None:
         """Note that an answer was not saved."""

@@ -41,8 +41,7 @@ from clew.store.base import (
     Topic,
     WorkerState,
 )
-from clew.store.sql import _log as log
-from clew.store.sql import _questions as questions
+from clew.store.sql import _log as log, _questions as questions
 from clew.store.sql._database import Database, Transaction, errors_of
 from clew.store.sql._models import (
     AnnotatorRow,
