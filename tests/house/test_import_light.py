@@ -74,6 +74,13 @@ def test_import_needs_no_extra() -> None:
     assert _python(f"{code} import {modules}; print('true')") is True
 
 
+def test_answers_and_stores_load_no_model() -> None:
+    code = "import sys, json, clew.answers, clew.store; print(json.dumps(sorted(sys.modules)))"
+    loaded = _python(code)
+    assert isinstance(loaded, list)
+    assert {"numba", "sklearn", "scipy", "numpy", "joblib", *HEAVY}.isdisjoint(loaded)
+
+
 @pytest.fixture(scope="module")
 def first_uses() -> dict[str, tuple[bool, bool, str, list[str]]]:
     """Use each subpackage as the first one after ``import clew``; one process runs all."""
