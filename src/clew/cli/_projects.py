@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clew.cli._options import INPUT, TABLE_OPTIONS
+from clew.cli._options import INPUT, TABLE_OPTIONS, is_given
 from clew.cli._words import counted, printable
 from clew.exceptions import InvalidDataError, ProjectNotFoundError
 
@@ -85,14 +85,34 @@ def find_project(place: Path | None) -> Project:
     return Project.find() if place is None else Project.open(place)
 
 
-def is_in_project(place: Path | None) -> bool:
-    """Whether a project is named, or there is one around the current folder."""
-    if place is not None:
-        return True
-    try:
-        find_project(None)
-    except ProjectNotFoundError:
+#: Options about files of rows, which a project has read already.
+OF_FILES = ("distances", "ids", "id_column", "columns", "sep", "decimal", "header", "encoding")
+
+
+def take_project(ctx: click.Context, options: dict[str, Any], what: str) -> bool:
+    """Take the items from a project if no file is named; return whether that is so.
+
+    `what` may be named in place of a project, for messages. The folder of the project is then in
+    `options`, as project and as items.
+    """
+    if options["items"] is not None:
+        if options["project"] is not None and is_given(ctx, "project"):
+            raise click.UsageError(f"name either {options['items']} or --project, not both")
+        options["project"] = None
         return False
+    try:
+        project = find_project(options["project"])
+    except ProjectNotFoundError as error:
+        if options["project"] is not None:
+            raise
+        raise click.UsageError(f"name {what}; or work in a project: {error}") from error
+    for name in OF_FILES:
+        if name in options and is_given(ctx, name):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a file, which clew init and clew add read; "
+                "leave it out in a project"
+            )
+    options["project"] = options["items"] = project.folder.parent
     return True
 
 

@@ -78,7 +78,7 @@ def list_(project: Path | None, as_json: bool) -> None:
     for token in tokens:
         if token.kind == "invite" and not token.is_revoked:
             links.setdefault(token.annotator, []).append(token)
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "name": one.name, "kind": one.kind, "role": one.role, "is_active": one.is_active,
             "answers": n_answers.get(one.name, 0), "code": one.code, "note": one.note,
@@ -127,12 +127,8 @@ def link(name: str, project: Path | None, role: str, days: float, url: str, as_j
             raise InvalidParameterError(
                 f"{name} has no access any more; clew annotator add {name} restores it"
             )
-        secret = store.make_token(
-            "invite",
-            annotator=name,
-            role=there.role if there else role,
-            seconds=days * DAY,  # type: ignore[arg-type]
-        )
+        given: Any = there.role if there else role
+        secret = store.make_token("invite", annotator=name, role=given, seconds=days * DAY)
     address = f"{url.rstrip('/')}/a/{secret}"
     click.echo(json.dumps({"name": name, "link": address, "days": days}) if as_json else address)
 

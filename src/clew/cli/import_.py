@@ -59,7 +59,8 @@ def import_(what: str, file: Path, project: Path | None, dry_run: bool, **option
 def _answers(file: Path, store: Store, words: Words, *, dry_run: bool) -> dict[str, Any]:
     entries = read_entries(file, store.item_ids())
     if dry_run:
-        n = sum(not entry.id or store.entry(entry.id) is None for entry in entries)
+        there = {each.entry.id for each in store.log()}
+        n = sum(not entry.id or entry.id not in there for entry in entries)
         words.say(
             f"{file}: {counted(len(entries), 'line')}, {n:,} of them new; nothing was imported: "
             "--dry-run"
@@ -88,7 +89,7 @@ def read_entries(file: Path, ids: Sequence[str]) -> list[Entry]:
     known = set(ids)
     unknown: Counter[str] = Counter()
     for line in lines:
-        unknown.update({str(name) for name in items_of(line.entry)} - known)
+        unknown.update(name for name in map(str, items_of(line.entry)) if name not in known)
     if unknown:
         n = sum(any(str(name) in unknown for name in items_of(line.entry)) for line in lines)
         named = ", ".join(repr(name)[:80] for name in list(unknown)[:5])

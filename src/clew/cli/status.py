@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ def status(project: Path | None, as_json: bool) -> None:
     """  # noqa: D301 - click's mark for lines to keep
     with project_and_store(project) as (opened, store):
         facts = status_of(opened, store)
-    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else _text(facts))
+    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else status_text(facts))
 
 
 def status_of(project: Project, store: Store) -> dict[str, Any]:
@@ -43,11 +44,7 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
     names = {group.id: group.name for group in store.groups()}
     body: Mapping[str, Any] = {} if result is None else result.body
     learned = 0 if result is None else result.revision
-    sizes: dict[int, int] = {}
-    for label in body.get("labels", ()):
-        if label >= 0:
-            group = body["group_ids"][label]
-            sizes[group] = sizes.get(group, 0) + 1
+    sizes = Counter(group for group in body.get("group_ids", ()) if group >= 0)
     return {
         "name": project.name,
         "folder": str(project.folder),
@@ -61,7 +58,7 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
         "not_learned": max(0, counts.last_seq - learned),
         "groups": [
             {"id": group, "name": names.get(group, ""), "size": size}
-            for group, size in sorted(sizes.items(), key=lambda pair: -pair[1])
+            for group, size in sizes.most_common()
         ],
         "doubtful": len(body.get("doubtful", ())),
         "violated": body.get("n_violated"),
@@ -74,7 +71,8 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
     }
 
 
-def _text(facts: Mapping[str, Any]) -> str:
+def status_text(facts: Mapping[str, Any]) -> str:
+    """Return the status as words."""
     lines = [f"{printable(facts['name'])}: {counted(facts['items'], 'item')}"]
     if facts["set_aside"]:
         lines[0] += f", {facts['set_aside']:,} of them set aside"

@@ -78,11 +78,10 @@ def members_of(
     n_answers = Counter(
         str(name) for answer in told for name in dict.fromkeys(answer.question.ids or ())
     )
-    body = result or {"ids": (), "labels": (), "group_ids": (), "confidence": ()}
-    group_ids = body["group_ids"]
+    body = result or {"ids": (), "group_ids": (), "confidence": ()}
     group_of = {
-        name: group_ids[label] if label >= 0 else None
-        for name, label in zip(body["ids"], body["labels"], strict=True)
+        name: group if group >= 0 else None
+        for name, group in zip(body["ids"], body["group_ids"], strict=True)
     }
     confidence = dict(zip(body["ids"], body["confidence"], strict=True))
     exemplars = {name for ids in body.get("exemplars", {}).values() for name in ids}
