@@ -18,6 +18,7 @@ from clew.cli.group import group
 from clew.cli.import_ import import_
 from clew.cli.init import init
 from clew.cli.migrate import migrate
+from clew.cli.review import review
 from clew.cli.simulate import simulate
 from clew.cli.status import status
 from clew.cli.subclusters import subclusters
@@ -44,6 +45,6 @@ def main() -> None:
 
 for command in (
     add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_,
-    init, migrate, simulate, status, subclusters,
+    init, migrate, review, simulate, status, subclusters,
 ):  # fmt: skip
     main.add_command(command)

@@ -41,7 +41,7 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
             self.fail(str(error), param, ctx)
 
 
-def _login_name() -> str:
+def login_name() -> str:
     """Return the name of the user, or none where the system has none."""
     try:
         return getpass.getuser()
@@ -83,7 +83,7 @@ def _login_name() -> str:
 )
 @click.option(
     "--annotator",
-    default=_login_name,
+    default=login_name,
     show_default="your login name",
     metavar="NAME",
     help="Who answers; kept with each answer.",
