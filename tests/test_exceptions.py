@@ -24,6 +24,7 @@ BUILT_IN = {
     "DatasetNotFoundError": FileNotFoundError,
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,
+    "ProjectNotFoundError": FileNotFoundError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }

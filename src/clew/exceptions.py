@@ -124,16 +124,16 @@ class DatasetNotFoundError(ClewError, FileNotFoundError):
     """The data set was not found; the message says where to put it."""
 
 
-class ProjectNotFoundError(ClewError, FileNotFoundError):
-    """There is no project in the folder, nor above it; the message says how to make one."""
-
-
 class StoreError(ClewError, OSError):
     """A store cannot be opened, read or written; the message says why, and what to do."""
 
 
 class LeaseLostError(ClewError, RuntimeError):
     """Another worker has taken the project over; what this one has learned was not written."""
+
+
+class ProjectNotFoundError(ClewError, FileNotFoundError):
+    """There is no project in the folder, nor above it; the message says how to make one."""
 
 
 class MissingDependencyError(ClewError, ImportError):

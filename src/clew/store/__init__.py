@@ -9,7 +9,6 @@ from clew.store._transfer import export_all, import_all
 from clew.store._warm_up import warm_up
 from clew.store.answer_file import AnswerFile
 from clew.store.base import (
-    SETTINGS,
     Annotator,
     Counts,
     Group,
@@ -26,7 +25,6 @@ from clew.store.base import (
 )
 
 __all__ = [
-    "SETTINGS",
     "Annotator",
     "AnswerFile",
     "Counts",

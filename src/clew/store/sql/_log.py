@@ -21,6 +21,7 @@ from clew.answers import (
     Retraction,
     entry_from_json,
     entry_to_json,
+    items_of,
     new_id,
     now,
     question_key,
@@ -51,11 +52,9 @@ def key_of(question: Question) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def items_of(entry: Entry) -> tuple[str, ...]:
-    """Return the ids of the items that an entry is about."""
-    if isinstance(entry, Answer):
-        return tuple(map(str, entry.question.ids or ()))
-    return tuple(map(str, entry.items + entry.target)) if isinstance(entry, Edit) else ()
+def names_of(entry: Entry) -> tuple[str, ...]:
+    """Return the ids of the items that an entry names; a store holds them as text."""
+    return tuple(map(str, items_of(entry)))
 
 
 def standing_answers() -> sa.ColumnElement[bool]:
@@ -101,7 +100,7 @@ def append(
             statuses.append(status)
             seq = first + len(new) + 1
             new.append(_row(seq, entry, line))
-            about += [{"item": row_of[name], "seq": seq} for name in sorted(set(items_of(entry)))]
+            about += [{"item": row_of[name], "seq": seq} for name in sorted(set(names_of(entry)))]
             if isinstance(entry, Retraction) or (
                 isinstance(entry, Edit) and entry.kind == "set_aside"
             ):
@@ -197,7 +196,7 @@ def _row(seq: int, entry: Entry, line: str) -> dict[str, Any]:
 
 def _rows(connection: Connection, entries: Sequence[Entry]) -> dict[str, int]:
     """Return the rows of the items that entries name; refuse unknown ones."""
-    names = {name for entry in entries for name in items_of(entry)}
+    names = {name for entry in entries for name in names_of(entry)}
     row_of: dict[str, int] = {}
     for part in chunks(names):
         statement = sa.select(ItemRow.id, ItemRow.row).where(ItemRow.id.in_(part))
@@ -276,11 +275,11 @@ def _set_aside(transaction: Transaction, entry: Entry) -> None:
         ).first()
         before = None if row is None else logged(row.seq, row.line, True).entry
         if isinstance(before, Edit) and before.kind == "set_aside":
-            _mark(transaction, items_of(before), None)
+            _mark(transaction, names_of(before), None)
     if isinstance(entry, Edit):
         why = entry.note or f"set aside by {entry.annotator or 'somebody'}"
-        _mark(transaction, items_of(entry), why)
-        drop_questions(connection, set(items_of(entry)))
+        _mark(transaction, names_of(entry), why)
+        drop_questions(connection, set(names_of(entry)))
         transaction.topics.add("pool")
 
 
