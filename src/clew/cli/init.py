@@ -58,14 +58,14 @@ def init(
         raise click.UsageError(f"there is no folder {project}; name one, or a file with --from")
     if (project / ".clew" / "settings.toml").exists():
         raise FileExistsError(f"{project} has a project already; clew add puts further items in it")
-    collection = (
-        Collection([], place.resolve())
-        if empty
-        else read_for(place, options, words, root=None, cache=None)
-    )
     folder = project / ".clew"
     is_new, is_new_folder = not folder.exists(), not project.exists()
     try:
+        if empty:
+            collection = Collection([], place.resolve())
+        else:
+            cache = folder / "cache" / "files.json"
+            collection = read_for(place, options, words, root=None, cache=cache)
         made = Project.create(project, media=collection.root, store=store, name=name)
         with made.open_store() as opened:
             added = add_collection(made, opened, collection)
