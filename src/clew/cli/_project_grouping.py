@@ -50,7 +50,9 @@ def run_in_project(job: Job) -> dict[str, Any]:
 
 def learn(project: Project, store: Store, words: Words) -> None:
     """Learn all entries and publish the groups, or wait until another worker has done so."""
-    from clew.worker import Worker, rows_of
+    from importlib import import_module
+
+    worker: Any = import_module("clew.worker")
 
     state = store.worker()
     if state is not None and state.is_alive:
@@ -60,4 +62,5 @@ def learn(project: Project, store: Store, words: Words) -> None:
                 return
             time.sleep(PAUSE)
     with words.bar("Grouping") as advance:
-        Worker(store, rows_of(project, callback=advance), cache=project.cache).run(until_rest=True)
+        rows = worker.rows_of(project, callback=advance)
+        worker.Worker(store, rows, cache=project.cache).run(until_rest=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,14 @@ def collection_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def login_name() -> str:
+    """Return the name of the user, or none where the system has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 def find_project(place: Path | None) -> Project:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from clew.cli._options import QUIET, VERBOSE
-from clew.cli._projects import PROJECT, project_and_store
+from clew.cli._projects import PROJECT, login_name, project_and_store
 from clew.cli._words import counted, printable
-from clew.cli.asking.ask import login_name
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.answers import SAME, Answer, expand
-from clew.items._item import Item
+from clew.items import Item
 
 #: An item of less confidence lies between groups.
 UNSURE = 0.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from clew.cli._options import (
     n_groups_option,
     rows_options,
 )
-from clew.cli._projects import PROJECT, take_project
+from clew.cli._projects import PROJECT, login_name, take_project
 from clew.exceptions import InvalidConstraintsError
 
 #: What the file of each parameter holds, for messages.
@@ -39,14 +38,6 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
             return tuple(dict.fromkeys(as_kind(name) for name in value.split(",")))
         except InvalidConstraintsError as error:
             self.fail(str(error), param, ctx)
-
-
-def login_name() -> str:
-    """Return the name of the user, or none where the system has none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
 
 
 @click.command()
