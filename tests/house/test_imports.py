@@ -101,7 +101,6 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
-    "clew.items._item": ("clew.store",),
     "clew.items._sound": ("clew.features",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),

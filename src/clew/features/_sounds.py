@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clew.items import Item, Media, Sound
 
 #: Decibels below the loudest point of a sound that count, and those below its loudest frame within
-#: which a frame is heard.
+#: which a frame is audible.
 RANGE, AUDIBLE = 80.0, 40.0
 #: Points of the course of loudness.
 N_POINTS = 32
