@@ -52,6 +52,7 @@ BASE = frozenset(
         "graphs",
         "_units",
         "_limits",
+        "_dask",
         "_warnings",
         "exceptions",
     }
