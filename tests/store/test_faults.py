@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.store.conftest import start_postgres
 
 from clew.answers import Answer, Question
 from clew.exceptions import ClewError, StoreError
 from clew.items import Item
 from clew.store import Store, Suggestion, open_store
-from tests.store.conftest import start_postgres
 
 N_ITEMS = 60
 PAIRS = [(i, j) for i in range(N_ITEMS) for j in range(i)]

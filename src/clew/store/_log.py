@@ -65,7 +65,7 @@ def standing_answers() -> sa.ColumnElement[bool]:
 
 
 # Statements of each answer, made once.
-_IDS = sa.bindparam("ids", expanding=True)
+_IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 LAST_SEQ = sa.select(sa.func.max(LogRow.seq))
 ROWS = sa.select(ItemRow.id, ItemRow.row).where(ItemRow.id.in_(_IDS))
 LINES = sa.select(LogRow.id, LogRow.line).where(LogRow.id.in_(_IDS))

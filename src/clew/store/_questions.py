@@ -24,8 +24,8 @@ FORGOTTEN_SECONDS = 7 * 24 * 3600
 
 
 # Statements of each answer, made once.
-_TOKENS = sa.bindparam("tokens", expanding=True)
-_QUESTIONS = sa.bindparam("questions", expanding=True)
+_TOKENS: sa.BindParameter[Any] = sa.bindparam("tokens", expanding=True)
+_QUESTIONS: sa.BindParameter[Any] = sa.bindparam("questions", expanding=True)
 N_GIVEN = sa.select(sa.func.count()).where(
     LogRow.annotator == sa.bindparam("name"), LogRow.question.is_not(None)
 )
