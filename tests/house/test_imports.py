@@ -48,6 +48,7 @@ BASE = frozenset(
         "graphs",
         "_units",
         "_limits",
+        "_dask",
         "_warnings",
         "exceptions",
     }
