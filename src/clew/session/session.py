@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._validation import Allowed, is_dask
 from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, as_kind, items_of, new_id
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
@@ -36,9 +36,10 @@ class Session:
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_items, n_features), default=None
-        Features, dense or sparse. A data frame may hold categories, dates and texts, and missing
-        values.
+    X : array-like, sparse matrix, data frame or Dask array, default=None
+        Features, (n_items, n_features), dense or sparse. A data frame may hold categories, dates
+        and texts, and missing values. Of a Dask array, 20,000 random rows are the items, named by
+        their numbers, and `fit_all` groups all rows.
     distances : array-like or data frame, default=None
         In place of features: distances between items, (n_items, n_items) or condensed.
     ids : sequence of length n_items, default=None
@@ -496,7 +497,7 @@ class Session:
         Raises
         ------
         InvalidArgumentError
-            If the session has no features.
+            If the session has no features, or those of a Dask array.
         InvalidDataError
             If the features do not fit those of the session.
         InvalidConstraintsError
@@ -507,7 +508,7 @@ class Session:
         The strategy starts anew and learns all answers; groups keep their ids in
         ``result(previous=...)``.
         """
-        if self._X is None:
+        if self._X is None or is_dask(self._X):
             raise InvalidArgumentError(
                 "add_items needs a Session(X) of features; make a new Session of all items, and "
                 "pass it the entries: Session(...).apply(session.log)"
@@ -732,6 +733,34 @@ class Session:
         """
         with self._loop.model() as model:
             return result_of(self._loop, model, previous)
+
+    def fit_all(self) -> GuidedClustering:
+        """Group all rows by the answers so far, also those that nobody is asked about.
+
+        Returns
+        -------
+        GuidedClustering
+            Fitted to `X`, or to the answers alone if there are no features. Its `labels_` are for
+            all rows of a Dask array, of which a session asks about some; others are those of
+            `result`, before edits.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster of a Dask array was lost.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import clew
+        >>> X = da.from_array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], chunks=(2, 1))
+        >>> session = clew.Session(X, random_state=0)
+        >>> _ = session.tell(session.question(0, 3), "different")
+        >>> session.fit_all().labels_.shape
+        (6,)
+        """
+        with self._loop.model() as chooser:
+            return chooser.fitted_to_all()
 
     def __repr__(self) -> str:
         name = self._loop.strategy_name
