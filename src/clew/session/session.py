@@ -829,7 +829,8 @@ def with_rows(X: Any, new: Any) -> Any:
 
             return pd.concat([X, new[list(X.columns)]], ignore_index=True)
         if issparse(X):
-            return vstack([csr_array(X), csr_array(new)])
+            both: list[Any] = [X, new]
+            return vstack([csr_array(each) for each in both])
         return np.vstack([np.asarray(X), np.asarray(new)])
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidDataError(
