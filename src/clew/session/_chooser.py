@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,10 +156,23 @@ class Chooser:
         )
         if self.strategy.has_own_groups or not (is_informative or items.is_known):
             return None
+        return self._fit(items.X if items.is_known else None, known).result_
+
+    def fitted_to_all(self) -> GuidedClustering:
+        """Fit `GuidedClustering` to all rows of a Dask array; of others, to the items."""
+        items, answers = self._items, self.strategy.answers
+        known = Constraints.from_answers(answers, n_samples=len(items.ids))
+        if items.whole is None:
+            return self._fit(items.X if items.is_known else None, known)
+        X, rows = items.whole
+        tables = [table.renumbered(rows) for table in known.tables]
+        return self._fit(X, Constraints(len(X)).with_tables(tables, known.annotators))
+
+    def _fit(self, X: Any, known: Constraints) -> GuidedClustering:
         model: GuidedClustering = clone(self._model)
         with silenced():  # warnings are about the parameters of the model
-            model.fit(items.X if items.is_known else None, constraints=known)
-        return model.result_
+            model.fit(X, constraints=known)
+        return model
 
     def pairs(self, labels: NDArray[np.int64]) -> PairProbabilities:
         """Probabilities of pairs, by the strategy or, if it has none, by its groups."""

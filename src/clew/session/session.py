@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._validation import Allowed, is_dask
 from clew.answers import (
     QUESTION_KINDS,
     Answer,
@@ -40,6 +41,7 @@ from clew.questions.guided._triples import AUTO_KINDS
 from clew.session._edits import Preview, preview_of
 from clew.session._items import items_of as session_items, started
 from clew.session._loop import Applied, Loop, Suggestion
+from clew.session._open import StoreSession, open_session
 from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
 from clew.session._rules import rule_answers
@@ -55,9 +57,10 @@ class Session:
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_items, n_features), default=None
-        Features, dense or sparse. A data frame may hold categories, dates and texts, and missing
-        values.
+    X : array-like, sparse matrix, data frame or Dask array, default=None
+        Features, (n_items, n_features), dense or sparse. A data frame may hold categories, dates
+        and texts, and missing values. Of a Dask array, 20,000 random rows are the items, named by
+        their numbers, and `fit_all` groups all rows.
     distances : array-like or data frame, default=None
         In place of features: distances between items, (n_items, n_items) or condensed.
     ids : sequence of length n_items, default=None
@@ -516,7 +519,7 @@ class Session:
         Raises
         ------
         InvalidArgumentError
-            If the session has no features.
+            If the session has no features, or those of a Dask array.
         InvalidDataError
             If the features do not fit those of the session.
         InvalidConstraintsError
@@ -527,7 +530,7 @@ class Session:
         The strategy starts anew and learns all answers; groups keep their ids in
         ``result(previous=...)``.
         """
-        if self._X is None:
+        if self._X is None or is_dask(self._X):
             raise InvalidArgumentError(
                 "add_items needs a Session(X) of features; make a new Session of all items, and "
                 "pass it the entries: Session(...).apply(session.log)"
@@ -639,6 +642,49 @@ class Session:
         """
         with self._loop.model() as model, self._loop.recording:
             return snapshot_of(self._loop, model.strategy.state())
+
+    @staticmethod
+    def open(path_or_url: str | os.PathLike[str], *, worker: bool = False) -> StoreSession:
+        """Open the session of a project, which is shared with everybody who has it open.
+
+        Parameters
+        ----------
+        path_or_url : str or path-like
+            Folder of the project, its folder ``.clew``, a file of SQLite, or the address of a
+            database of PostgreSQL.
+        worker : bool, default=False
+            Whether a thread here learns the answers and suggests questions, as ``clew worker``
+            does. If another worker has the project, it waits until that one ends. False: others
+            learn, and `result` is what they have published last.
+
+        Returns
+        -------
+        StoreSession
+            It has the verbs of a session; `ask`, `tell` and `undo` talk to the store.
+
+        Raises
+        ------
+        ProjectNotFoundError
+            If there is no project.
+        StoreError
+            If the store cannot be opened, or a newer clew has made it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import clew
+        >>> from clew.collections import Project
+        >>> from clew.items import Item
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Project.create(folder).open_store() as store:
+        ...         _ = store.add_items(Item(name, "text", text=name) for name in ("wren", "owl"))
+        ...     with clew.Session.open(folder) as session:
+        ...         question = session.question("wren", "owl")
+        ...         _ = session.tell(question, "different", annotator="ann")
+        ...         len(session.answers)
+        1
+        """
+        return open_session(path_or_url, worker=worker)
 
     @classmethod
     def restore(
@@ -819,6 +865,34 @@ class Session:
         with self._loop.model() as model:
             return result_of(self._loop, model, previous)
 
+    def fit_all(self) -> GuidedClustering:
+        """Group all rows by the answers so far, also those that nobody is asked about.
+
+        Returns
+        -------
+        GuidedClustering
+            Fitted to `X`, or to the answers alone if there are no features. Its `labels_` are for
+            all rows of a Dask array, of which a session asks about some; others are those of
+            `result`, before edits.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster of a Dask array was lost.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import clew
+        >>> X = da.from_array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], chunks=(2, 1))
+        >>> session = clew.Session(X, random_state=0)
+        >>> _ = session.tell(session.question(0, 3), "different")
+        >>> session.fit_all().labels_.shape
+        (6,)
+        """
+        with self._loop.model() as chooser:
+            return chooser.fitted_to_all()
+
     def __repr__(self) -> str:
         name = self._loop.strategy_name
         return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"
@@ -841,7 +915,8 @@ def with_rows(X: Any, new: Any) -> Any:
 
             return pd.concat([X, new[list(X.columns)]], ignore_index=True)
         if issparse(X):
-            return vstack([csr_array(X), csr_array(new)])
+            both: list[Any] = [X, new]
+            return vstack([csr_array(each) for each in both])
         return np.vstack([np.asarray(X), np.asarray(new)])
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidDataError(
