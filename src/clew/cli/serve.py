@@ -1,0 +1,116 @@
+"""``clew serve``: the labelling app of a project, in a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.exceptions import InvalidParameterError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from clew.collections import Project
+
+
+@click.command()
+@click.argument("place", metavar="PROJECT", type=click.Path(path_type=Path), default=".")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, help="Port; 0: any.")
+@click.option("--accounts", is_flag=True, help="Several people, each with a link of their own.")
+@click.option("--base-path", default="", help="What a proxy puts before all paths.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A name that browsers use.")
+@click.option("--https", is_flag=True, help="Browsers come by HTTPS, through a proxy.")
+@click.option("--browser/--no-browser", default=True, help="Open a browser.")
+@click.option("--worker/--no-worker", default=True, help="Start a worker beside the app.")
+@click.option("--name", default="", help="Your name, as others see it.  [default: the user's]")
+def serve(
+    place: Path,
+    host: str,
+    port: int,
+    accounts: bool,
+    base_path: str,
+    allow_host: tuple[str, ...],
+    https: bool,
+    browser: bool,
+    worker: bool,
+    name: str,
+) -> None:
+    """Ask people in a browser: `clew serve ./photos`.
+
+    PROJECT is a project, or a folder of photos, sounds or texts, or a table: then it becomes a
+    project first. A link is printed that works once, and a browser opens on the first question.
+    Nothing leaves this machine; other machines are served with --host and --accounts.
+    """
+    try:
+        from clew.web.server import listen, open_browser, owner_link, run
+        from clew.web.settings import WebSettings
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("clew"):
+            raise
+        raise MissingDependencyError(
+            f"clew serve needs {error.name}: pip install 'clew[web]'"
+        ) from error
+    project = project_of(place)
+    sock = listen(host, port, exact=port not in (0, 8765))
+    bound = sock.getsockname()[1]
+    settings = WebSettings(
+        project.url, project.root, project.cache / "media", host, bound,
+        base_path.rstrip("/"), allow_host, accounts, https,
+    )  # fmt: skip
+    shown = f"[{host}]" if ":" in host else "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    url = f"http{'s' if https else ''}://{allow_host[0] if https and allow_host else f'{shown}:{bound}'}"
+    with project.open_store() as store:
+        link = owner_link(store, url + settings.base_path, name)
+
+    def ready() -> None:
+        click.echo(f"Open {link}", err=True)
+        click.echo("It works once; Ctrl-C ends the app, and nothing is lost.", err=True)
+        if browser:
+            open_browser(link)
+
+    with _worker(project) if worker else _nobody():
+        run(settings, sock, ready)
+
+
+def project_of(place: Path) -> Project:
+    """Return the project of a place; a folder or a table that is none becomes one."""
+    from clew.collections import Project, read_collection
+    from clew.collections.project import FOLDER, SETTINGS
+
+    top = place if place.is_dir() else place.parent
+    if (top / FOLDER / SETTINGS).is_file() or top.name == FOLDER:
+        return Project.open(top)
+    if not place.exists():
+        raise InvalidParameterError(f"there is no {place}; name a project, a folder or a table")
+    collection = read_collection(place)
+    project = Project.create(top)
+    with project.open_store() as store:
+        store.set_settings({"name": project.name})
+        store.add_items(collection.items)
+    if collection.X is not None:
+        project.add_vectors([item.id for item in collection.items], collection.X)
+    n = len(collection.items)
+    click.echo(f"{project.folder}: {n:,} item{'s' * (n != 1)}", err=True)
+    return project
+
+
+@contextmanager
+def _worker(project: Project) -> Iterator[None]:
+    """Run a worker beside the app, and start it again if it dies."""
+    from clew.worker import WorkerProcess
+
+    process = WorkerProcess(os.fspath(project.folder))
+    process.start()
+    try:
+        yield
+    finally:
+        process.stop()
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield
