@@ -79,8 +79,8 @@ numpydoc_validation_checks = {
 numpydoc_validation_exclude = {
     r"\.Oracle\b",
     r"\.Support\b",
+    r"\.PairPosterior\b",
     r"\.AnswerPosterior\b",
-    r"\.AnswerDoubts\b",
     r"\.Candidate\b",
     r"\.ColumnUse\.",
     r"\.Explanation\b",

@@ -21,7 +21,7 @@ def grow_peer(problem: Problem, *, kind: Any, n_trees: int) -> Callable[[], Any]
 
 def affinity(problem: Problem, *, n_trees: int, affinity: Any) -> Callable[[], Any]:
     """Compute the dense affinity of a forest that is already grown."""
-    model = ClustRF(n_trees, affinity=affinity, n_jobs=1, random_state=0).fit(problem.X)
+    model = ClustRF(n_trees, proximity=affinity, n_jobs=1, random_state=0).fit(problem.X)
 
     def work() -> Any:
         model.__dict__.pop("affinity_matrix_", None)
@@ -104,7 +104,7 @@ COP_RF = Table(
         for trust in (None, "auto")
         if (mode, trust, error) != ("hard", None, 0.15)
     ]
-    + [_coprf("hard", "inconsistency", error, affinity="leaf") for error in (0.0, 0.15)],
+    + [_coprf("hard", "inconsistency", error, proximity="leaf") for error in (0.0, 0.15)],
     clock="wall_s",
 )  # fmt: skip
 

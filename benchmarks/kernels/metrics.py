@@ -74,7 +74,7 @@ METHODS = {
         _itml, {"kind": ITML, "tol": 1e-6, "max_iter": 20_000, "random_state": 0},
         {"tol": 1e-9, "max_iter": 20_000},
     ),
-    "LSML": Method(_lsml, {"kind": LSML, "weight": 1.0}, {"tol": 1e-9, "max_iter": 3_000}),
+    "LSML": Method(_lsml, {"kind": LSML, "penalty": 1.0}, {"tol": 1e-9, "max_iter": 3_000}),
     "MMC full": Method(_mmc, {"kind": MMC, "ridge": NO_RIDGE}, {"tol": 1e-9, "max_iter": 500}),
     "MMC diagonal": Method(
         _mmc, {"kind": MMC, "diagonal": True, "ridge": NO_RIDGE}, {"tol": 1e-12, "max_iter": 300}

@@ -21,7 +21,7 @@ from benchmarks.study.problems import Floats, Ints, Problem, load
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
 from clew.similarity import AdaptiveKNN
-from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, posterior
+from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, pair_posterior
 
 MAX_STEPS = 7
 #: With the usual damping, .5, messages often oscillate where the preference is low.
@@ -309,7 +309,7 @@ def _against_vote(X: Floats, known: Constraints, **options: Any) -> Floats:
 
 
 def _p_wrong(X: Floats, known: Constraints, **options: Any) -> Floats:
-    return posterior(answer_evidence(X, known, **options), known).p_wrong
+    return pair_posterior(answer_evidence(X, known, **options), known).p_wrong
 
 
 SCORES: dict[Method, Callable[..., Floats]] = dict(

@@ -80,10 +80,10 @@ class Variant:
 
     def similarity(self, n_rows: int, n_trees: int) -> Any:
         if not self.is_forest:
-            return SIMILARITIES["adaptive kNN"](0).set_params(scale_neighbors=int(self.setting))
+            return SIMILARITIES["adaptive kNN"](0).set_params(n_neighbors=int(self.setting))
         reading = READINGS[str(self.setting)]
         return SIMILARITIES["ClustRF"](n_trees).set_params(
-            affinity=self.method,
+            proximity=self.method,
             min_samples_leaf=int(reading.get("min_samples_leaf", 1)),
             max_samples=round(reading["draws"] * n_rows) if "draws" in reading else None,
         )

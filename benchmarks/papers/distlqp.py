@@ -25,7 +25,7 @@ from clew.graphs import nearest_graph
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.similarity import AdaptiveKNN
 from clew.trust import answer_evidence
-from clew.trust.doubts import posterior
+from clew.trust.doubts import pair_posterior
 
 #: Weight of an answer in the field, weight of a neighbor, and number of neighbors.
 ANSWER_WEIGHT, NEIGHBOR_WEIGHT, N_NEIGHBORS = 2.0, 0.1, 10
@@ -218,7 +218,7 @@ def weighted(D: Floats, known: Constraints, seed: int) -> Constraints:
     """Weight answers by how far coordinates of the distances support them."""
     X = classical_scaling(D, N_COMPONENTS)
     evidence = answer_evidence(X, known, n_trees=N_TREES, random_state=seed)
-    return known.with_weights(pair_weights=posterior(evidence, known).weight)
+    return known.with_weights(pair_weights=pair_posterior(evidence, known).weight)
 
 
 def learned(name: str, method: Method, D: Floats, known: Constraints, seed: int) -> Floats:

@@ -64,9 +64,9 @@ def reliability(y: Ints, model: Subclustering) -> dict[str, float]:
     return found
 
 
-def of_medoids(X: Floats, k: int, size: int, seed: int, *, model: object) -> Exemplars:
+def of_medoids(X: Floats, k: int, size: int, seed: int, *, model: Any) -> Exemplars:
     """Take the rows nearest to each medoid."""
-    found = model.set_params(n_clusters=k, random_state=seed).fit(X)  # type: ignore[attr-defined]
+    found = model(k, random_state=seed).fit(X)
     return within_groups(X, X[found.medoid_indices_], found.labels_, size)
 
 
@@ -162,8 +162,8 @@ THESIS_1 = Method("thesis, scale 1", exact(**PAPER, scale=1.0))
 BUBBLES = Method("BBC-S", bubbles)
 LLOYD = Method("k-medoids baseline", of_lloyd_medoids)
 SPECTRAL = Method("normalized cut", of_spectral_groups)
-FASTER_PAM = Method("FasterPAM", partial(of_medoids, model=KMedoids(n_init=1)))
-FAST_PAM = Method("FastPAM", partial(of_medoids, model=FastPAM()))
+FASTER_PAM = Method("FasterPAM", partial(of_medoids, model=partial(KMedoids, n_init=1)))
+FAST_PAM = Method("FastPAM", partial(of_medoids, model=FastPAM))
 OURS = (AUTO, SHARED, PENALTY, BOTH, SILHOUETTE, RULE, PENALTY_1, RULE_1, THESIS, THESIS_1)
 OTHERS = (BUBBLES, LLOYD, FASTER_PAM, FAST_PAM, SPECTRAL)
 

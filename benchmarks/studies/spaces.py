@@ -205,7 +205,7 @@ class Method(NamedTuple):
 
 
 ORDINAL = Method("ordinal", "OrdinalEmbedding")
-ONE_SLOPE = Method("one_slope", "OrdinalEmbedding, annotators=False")
+ONE_SLOPE = Method("one_slope", "OrdinalEmbedding, one slope")
 METHODS = (
     ORDINAL,
     ONE_SLOPE,
@@ -265,7 +265,7 @@ class SpacesStudy(Study):
             known, held = draw(name, cell, trial)
             if method.fit:
                 return scores(method.fit, known, held, seed)
-            model = OrdinalEmbedding(annotators=method == ORDINAL, random_state=seed)
+            model = OrdinalEmbedding(annotator_slopes=method == ORDINAL, random_state=seed)
             model.fit(constraints=known)
             predicted = model.predict_proba({table.kind: table.rows for table in held.tables})
             assert isinstance(predicted, dict)

@@ -31,7 +31,7 @@ SIMILARITIES: dict[str, Callable[[int], Any]] = {
     "ClustRF": lambda t: similarity.ClustRF(t),
     "COP-RF": lambda t: similarity.COPRF(t),
     "COP-RF hard": lambda t: similarity.COPRF(t, **HARD),
-    "COP-RF hard, leaf": lambda t: similarity.COPRF(t, affinity="leaf", **HARD),
+    "COP-RF hard, leaf": lambda t: similarity.COPRF(t, proximity="leaf", **HARD),
     "E2CP": lambda t: similarity.E2CP(),
     "E2CP on distances": lambda t: similarity.E2CP(similarity.AdaptiveKNN(metric=GIVEN)),
     "E2CP on COP-RF": lambda t: similarity.E2CP(similarity.COPRF(t)),

@@ -22,7 +22,7 @@ iris = load("iris")
 by_species = np.argsort(iris.y, kind="stable")
 fig, axes = plt.subplots(1, 3, figsize=(7, 2.7), layout="constrained")
 for ax, affinity in zip(axes, ("leaf", "uniform", "adaptive"), strict=True):
-    forest = ClustRF(n_trees=200, affinity=affinity, random_state=0).fit(iris.X)
+    forest = ClustRF(n_trees=200, proximity=affinity, random_state=0).fit(iris.X)
     matrix = forest.affinity_matrix_[np.ix_(by_species, by_species)]
     ax.imshow(
         np.sqrt(matrix), cmap="magma", vmin=0, vmax=1, interpolation="nearest"

@@ -43,12 +43,21 @@ class Precomputed:
         return largest_stored(self.affinity_matrix_, n_neighbors)
 
 
-def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...] = ()) -> None:
+def check_part(
+    owner: BaseEstimator,
+    name: str,
+    part: Any,
+    names: tuple[str, ...] = (),
+    *,
+    may_be_none: bool = True,
+) -> None:
     """Check that a parameter is an estimator."""
-    is_name = isinstance(part, str) and part in names
-    if part is None or is_name or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
+    is_named = (isinstance(part, str) and part in names) or (part is None and may_be_none)
+    if is_named or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
         return
-    choices = " or ".join(["an estimator, not its class,", *map(repr, names), "or None"])
+    choices = " or ".join(
+        ["an estimator, not its class,", *map(repr, names)] + ["or None"] * may_be_none
+    )
     raise InvalidParameterError(
         f"{type(owner).__name__}({name}={part!r}): {name} must be {choices}"
     )

@@ -41,7 +41,7 @@ LINK_UNIT = 1 << 20
 #: two million of them fits an integer of 64 bits.
 NEVER = -(1 << 42)
 
-AffinityKind = Literal["adaptive", "uniform", "leaf"]
+Proximity = Literal["adaptive", "uniform", "leaf"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Forest(NamedTuple):
         return int(np.diff(self.trees.offset).max())
 
     def paths(
-        self, kind: AffinityKind
+        self, kind: Proximity
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
         """Return the parent, depth and mass of each node; `kind` determines the mass."""
         n = len(self.trees.feature)

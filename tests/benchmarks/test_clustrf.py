@@ -65,7 +65,7 @@ def test_version_and_estimator_have_the_parameters_of_a_variant() -> None:
     knn = s.Variant("knn", 40)
     assert LEAF.version(5) != LEAF.version(10)
     assert knn.version(5) == knn.version(10)
-    assert knn.similarity(300, 10).scale_neighbors == 40
+    assert knn.similarity(300, 10).n_neighbors == 40
     assert s.Variant("leaf", "2 N draws").similarity(300, 10).max_samples == 600
     assert s.Variant("uniform", "smallest child 5").similarity(300, 10).min_samples_leaf == 5
 

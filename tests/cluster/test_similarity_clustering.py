@@ -134,7 +134,7 @@ def test_a_clusterer_that_takes_no_affinities_is_refused(clusterer: BaseEstimato
 def test_a_given_number_of_neighbors_is_honored_above_the_dense_size() -> None:
     points, _ = make_blobs(ALL_PAIRS_ROWS + 100, 3, centers=3, random_state=0)
     groups = SimilarityClustering(
-        ClustRF(n_trees=10, affinity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)
+        ClustRF(n_trees=10, proximity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)
     )
     assert groups.fit(points).clusterer_.n_neighbors == 120
 

@@ -79,7 +79,7 @@ GUIDED = [
     (PCKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (MPCKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (
-        MPCKMeans(2, metric="full", per_cluster=True, random_state=0),
+        MPCKMeans(2, diagonal=False, per_cluster=True, random_state=0),
         {"pairs", "dont_know"},
     ),
     (KISSME(), {"pairs", "dont_know"}),
@@ -99,7 +99,7 @@ GUIDED = [
     (
         DistanceClustering(
             2,
-            clusterer=COPKMeans(metric="precomputed", n_init=1),
+            clusterer=COPKMeans(2, metric="precomputed", n_init=1),
             metric="euclidean",
             random_state=0,
         ),

@@ -49,7 +49,7 @@ OF_DISTANCES = [
     COPKMeans(3, metric="precomputed", random_state=0),
     ConstrainedLinkage(3, metric="precomputed"),
     GuidedClustering(3, metric="precomputed", pool=POOL, random_state=0),
-    HACC(3, affinity="precomputed"),
+    HACC(3, metric="precomputed"),
     DistLQP(5),
     ShortestPaths(),
     CLARANS(3, metric="precomputed", random_state=0),

@@ -84,9 +84,9 @@ class WithoutScore(GuidedClustering):
 
 ESTIMATORS = [
     ClustRF(n_trees=10),
-    ClustRF(n_trees=10, affinity="leaf"),
+    ClustRF(n_trees=10, proximity="leaf"),
     COPRF(n_trees=10),
-    COPRF(n_trees=10, mode="hard", affinity="adaptive"),
+    COPRF(n_trees=10, mode="hard", proximity="adaptive"),
     SpectralClustering(3),
     SpectralClustering(3, affinity="nearest_neighbors"),
     SimilarityClustering(COPRF(n_trees=10), SpectralClustering(3)),
@@ -117,7 +117,7 @@ ESTIMATORS = [
     DCRC(3, kernel="adaptive"),
     PCKMeans(3),
     MPCKMeans(3),
-    MPCKMeans(3, metric="full", per_cluster=True),
+    MPCKMeans(3, diagonal=False, per_cluster=True),
     KernelKMeans(3),
     KernelKMeans(3, batch_size=64),
     KernelKMeans(3, kernel="precomputed"),

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from clew._parallel import one_blas_thread
 from clew.cluster import KernelKMeans, SimilarityClustering, SpectralClustering
-from clew.similarity import E2CP, SKLR
+from clew.similarity import COPRF, E2CP, SKLR
 
 METHODS = [(m, next(iter(sorted(kinds - {"dont_know"})), None)) for m, kinds in GUIDED]
 METHODS += [(m, None) for m in UNGUIDED]
@@ -130,7 +130,7 @@ class Slow:
 CHECKING = [
     KernelKMeans(2, n_init=1),
     SpectralClustering(2, affinity="nearest_neighbors"),
-    SimilarityClustering(clusterer=SpectralClustering(2)),
+    SimilarityClustering(COPRF(10), SpectralClustering(2)),
     E2CP(),
 ]
 

@@ -17,7 +17,7 @@ from clew.metrics import (
     pairwise_f_score,
     subclustering_jaccard,
 )
-from clew.trust import posterior
+from clew.trust import pair_posterior
 
 groupings = st.integers(0, 12).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(-1, 3), min_size=n, max_size=n)] * 2)
@@ -143,8 +143,8 @@ KNOWN = Constraints.from_pairs(must_link=[(0, 1)], n_samples=2)
         lambda: metrics.jaccard_score_pairs(RAGGED, [0, 1]),
         lambda: metrics.n_violated(RAGGED, KNOWN),
         lambda: metrics.pairwise_f_score([0, 1], RAGGED),
-        lambda: posterior(RAGGED, KNOWN),
-        lambda: posterior(["a"], KNOWN),
+        lambda: pair_posterior(RAGGED, KNOWN),
+        lambda: pair_posterior(["a"], KNOWN),
         lambda: questions.pair_information(RAGGED),
     ],
 )

@@ -122,7 +122,7 @@ def test_distances_are_checked():
 
 @pytest.mark.parametrize("wrong", [0, 2.5, None, "many"])
 def test_numbers_of_neighbors_that_are_refused(wrong):
-    with pytest.raises(InvalidParameterError, match="scale_neighbors"):
+    with pytest.raises(InvalidParameterError, match="n_neighbors"):
         AdaptiveKNN(wrong).fit(X)
     with pytest.raises(InvalidParameterError, match=r"\[1, 59\]"):
         AdaptiveKNN().fit(X).kneighbors_graph(wrong)

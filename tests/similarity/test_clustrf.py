@@ -28,9 +28,9 @@ def graph(**parameters):
     return model.kneighbors_graph(12)
 
 
-@pytest.mark.parametrize("affinity", ["adaptive", "uniform", "leaf"])
-def test_threads_change_nothing(affinity):
-    one, two = ({"affinity": affinity, "n_jobs": n_jobs} for n_jobs in (1, 2))
+@pytest.mark.parametrize("proximity", ["adaptive", "uniform", "leaf"])
+def test_threads_change_nothing(proximity):
+    one, two = ({"proximity": proximity, "n_jobs": n_jobs} for n_jobs in (1, 2))
     np.testing.assert_array_equal(affinities(**one), affinities(**two))
     np.testing.assert_array_equal(graph(**one).toarray(), graph(**two).toarray())
     models = [ClustRF(60, random_state=0, **each).fit(X) for each in (one, two)]
@@ -47,7 +47,7 @@ def test_results_depend_on_the_seed():
 
 def test_rows_of_one_group_are_more_alike_than_others():
     X, y = make_blobs(200, 5, centers=3, random_state=0)
-    A = ClustRF(200, affinity="adaptive", random_state=0).fit(X).affinity_matrix_
+    A = ClustRF(200, proximity="adaptive", random_state=0).fit(X).affinity_matrix_
     same = y[:, None] == y
     assert A[same].mean() > 4 * A[~same].mean()
 
@@ -67,8 +67,8 @@ def test_rows_may_come_in_any_dtype_and_layout():
 
 
 def test_transform_of_the_fitted_rows_is_the_affinity_matrix():
-    for affinity in ("adaptive", "uniform", "leaf"):
-        model = ClustRF(40, affinity=affinity, random_state=0).fit(X)
+    for proximity in ("adaptive", "uniform", "leaf"):
+        model = ClustRF(40, proximity=proximity, random_state=0).fit(X)
         np.testing.assert_array_equal(model.transform(X), model.affinity_matrix_)
         np.testing.assert_array_equal(model.fit_transform(X), model.affinity_matrix_)
 
@@ -77,7 +77,7 @@ def test_apply_gives_the_leaves():
     model = ClustRF(40, random_state=0).fit(X)
     np.testing.assert_array_equal(model.apply(X), model.forest_.leaf.T)
     A = (model.apply(X)[:, None] == model.apply(X)[None]).mean(axis=2)
-    np.testing.assert_allclose(affinities(n_trees=40, affinity="leaf"), A, atol=1e-6)
+    np.testing.assert_allclose(affinities(n_trees=40, proximity="leaf"), A, atol=1e-6)
 
 
 def test_larger_leaves_and_fewer_draws_make_smaller_trees():
@@ -107,7 +107,7 @@ def test_number_of_features_tried(max_features, n):
         {"max_features": 1.5},
         {"max_features": "all"},
         {"min_samples_leaf": 0},
-        {"affinity": "cosine"},
+        {"proximity": "cosine"},
         {"max_samples": 0.0},
         {"verbose": -1},
     ],
@@ -197,7 +197,7 @@ def features(n, seed=0):
 @pytest.mark.parametrize("growth", [{}, {"min_samples_leaf": 5}, {"max_samples": 4}])
 def test_affinity_compares_paths(kind, growth):
     X = features(40)
-    model = ClustRF(12, affinity=kind, random_state=0, **growth).fit(X)
+    model = ClustRF(12, proximity=kind, random_state=0, **growth).fit(X)
     bins = bin_columns(X, bin_edges(X))
     expected = reference.affinity(model.forest_, bins, bins, kind)
     A = model.affinity_matrix_
@@ -213,7 +213,7 @@ def test_affinity_compares_paths(kind, growth):
 @pytest.mark.parametrize("kind", KINDS)
 def test_affinity_of_new_rows_compares_paths(kind):
     X, new = features(40), 1.5 * features(25, seed=1)
-    model = ClustRF(12, affinity=kind, random_state=0).fit(X)
+    model = ClustRF(12, proximity=kind, random_state=0).fit(X)
     bins = bin_columns(X, bin_edges(X))
     expected = reference.affinity(model.forest_, bins, bin_columns(new, bin_edges(X)), kind)
     np.testing.assert_allclose(model.transform(new), expected, atol=1e-6)
@@ -221,7 +221,7 @@ def test_affinity_of_new_rows_compares_paths(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_trees_of_one_leaf_give_equal_affinities(kind):
-    model = ClustRF(5, affinity=kind, random_state=0).fit(np.ones((9, 2)))
+    model = ClustRF(5, proximity=kind, random_state=0).fit(np.ones((9, 2)))
     assert model.forest_.largest_tree == 1
     np.testing.assert_array_equal(model.affinity_matrix_, 1)
     np.testing.assert_array_equal(model.transform([[7.0, 7.0]]), np.ones((1, 9)))
@@ -230,7 +230,7 @@ def test_trees_of_one_leaf_give_equal_affinities(kind):
 def test_blocks_of_rows_fit_together():
     X = features(300)
     for kind in KINDS:
-        model = ClustRF(6, affinity=kind, random_state=0).fit(X)
+        model = ClustRF(6, proximity=kind, random_state=0).fit(X)
         A = model.affinity_matrix_
         np.testing.assert_array_equal(A, A.T)
         np.testing.assert_array_equal(np.diag(A), 1)
@@ -240,7 +240,7 @@ def test_blocks_of_rows_fit_together():
 def test_paths_of_equal_length_are_compared_with_the_heavier():
     # The test needs paths of equal length and different weight.
     X = features(40)
-    forest = ClustRF(12, affinity="adaptive", random_state=0).fit(X).forest_
+    forest = ClustRF(12, proximity="adaptive", random_state=0).fit(X).forest_
     bins = bin_columns(X, bin_edges(X))
     n_different = 0
     for tree in range(forest.n_trees):
@@ -255,7 +255,7 @@ def test_paths_of_equal_length_are_compared_with_the_heavier():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_graph_holds_the_largest_affinities_of_small_data(kind):
-    model = ClustRF(40, affinity=kind, random_state=0).fit(features(48))
+    model = ClustRF(40, proximity=kind, random_state=0).fit(features(48))
     A = model.affinity_matrix_.copy()
     np.fill_diagonal(A, -1)
     for k in (1, 7, 47):
@@ -268,7 +268,7 @@ def test_graph_holds_the_largest_affinities_of_small_data(kind):
 
 
 def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
-    model = ClustRF(60, affinity="leaf", random_state=0).fit(features(256)[:, :2])
+    model = ClustRF(60, proximity="leaf", random_state=0).fit(features(256)[:, :2])
     trees = model.forest_.trees
     assert (trees.stop - trees.start)[trees.feature < 0].max() <= 48
     A = model.affinity_matrix_.copy()
@@ -280,7 +280,7 @@ def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
 @pytest.mark.parametrize("kind", KINDS)
 def test_graph_of_larger_data_holds_the_rows_met_in_small_subtrees(kind):
     X = features(150)[:, :2]
-    model = ClustRF(5, affinity=kind, random_state=0).fit(X)
+    model = ClustRF(5, proximity=kind, random_state=0).fit(X)
     near = reference.near_affinity(model.forest_, bin_columns(X, bin_edges(X)), kind, cap=48)
     np.fill_diagonal(near, 0)
     G = model.kneighbors_graph(9).toarray()
@@ -299,7 +299,7 @@ def test_the_first_rows_of_equal_affinity_are_kept():
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_large_leaves_are_compared_in_windows(kind):
     X = np.repeat(features(10), 100, axis=0)  # leaves of a hundred rows at least
-    model = ClustRF(20, affinity=kind, random_state=0).fit(X)
+    model = ClustRF(20, proximity=kind, random_state=0).fit(X)
     graph = model.kneighbors_graph(15)
     n_neighbors = np.diff(graph.indptr)
     assert n_neighbors.min() >= 1
@@ -307,13 +307,13 @@ def test_rows_of_large_leaves_are_compared_in_windows(kind):
     assert not graph.diagonal().any()
     assert graph.data.min() > 0
     assert graph.data.max() <= 1
-    again = ClustRF(20, affinity=kind, random_state=0, n_jobs=2).fit(X).kneighbors_graph(15)
+    again = ClustRF(20, proximity=kind, random_state=0, n_jobs=2).fit(X).kneighbors_graph(15)
     for part in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(graph, part), getattr(again, part))
 
 
 def test_neighbors_of_a_larger_graph_are_nearly_the_best():
-    model = ClustRF(100, affinity="adaptive", random_state=0).fit(features(500))
+    model = ClustRF(100, proximity="adaptive", random_state=0).fit(features(500))
     A = model.affinity_matrix_.copy()
     np.fill_diagonal(A, -1)
     graph = model.kneighbors_graph(10)

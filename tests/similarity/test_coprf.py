@@ -32,7 +32,7 @@ ANSWERS = Constraints.from_labels(y, 60, random_state=0)
 NOISY = Constraints.from_labels(y, 90, error=0.15, dont_know=0.1, random_state=1)
 
 #: The forest alone, without principal components, distances and weights.
-PLAIN = {"components": None, "euclidean": 0.0, "affinity": "leaf"}
+PLAIN = {"components": None, "euclidean": 0.0, "proximity": "leaf"}
 
 
 def coprf(**parameters):
@@ -188,7 +188,7 @@ def test_dont_knows_are_ignored(mode):
 
 
 def test_without_answers_the_forest_is_that_of_clustrf():
-    plain, steered = ClustRF(40, affinity="leaf"), coprf()
+    plain, steered = ClustRF(40, proximity="leaf"), coprf()
     forests = []
     for model in (plain, steered):
         model._grow(X, [3, 4])
@@ -246,7 +246,7 @@ def assert_same(one, other):
 SETTINGS = [
     {},
     {"mode": "hard", "trust": "inconsistency"},
-    {"trust": "posterior", "affinity": "adaptive", "euclidean": 0.5, "components": 3},
+    {"trust": "posterior", "proximity": "adaptive", "euclidean": 0.5, "components": 3},
 ]
 
 
@@ -375,7 +375,7 @@ def test_hard_mode_leaves_out_what_is_not_in_the_paper() -> None:
     auto = COPRF(n_trees=30, mode="hard", trust="inconsistency", random_state=0)
     plain = COPRF(
         n_trees=30, mode="hard", trust="inconsistency", random_state=0,
-        components=None, euclidean=0.0, affinity="leaf", share=0.5,
+        components=None, euclidean=0.0, proximity="leaf", share=0.5,
     )  # fmt: skip
     matrices = [model.fit(X, constraints=answers).affinity_matrix_ for model in (auto, plain)]
     np.testing.assert_array_equal(*matrices)
@@ -495,7 +495,7 @@ def test_graph_is_that_of_the_definition(monkeypatch, mix, n_entries):
 def test_rows_that_never_meet_have_an_empty_graph():
     X = np.random.default_rng(0).normal(size=(4, 3))
     model = COPRF(
-        1, affinity="leaf", euclidean=0.5, components=None, max_samples=8, max_features=None,
+        1, proximity="leaf", euclidean=0.5, components=None, max_samples=8, max_features=None,
         random_state=0,
     ).fit(X)  # fmt: skip
     assert not np.triu(model.forest_.leaf[0][:, None] == model.forest_.leaf[0], 1).any()

@@ -210,7 +210,7 @@ def test_annotators_who_answer_at_random_have_small_slopes():
     asked = [Question("triplet", (0, 1, 2))]
     sure, unsure = (model.predict_proba(asked, annotator=name).max() for name in ("ann", "dan"))
     assert sure > unsure
-    pooled = clone(model).set_params(annotators=False).fit(constraints=known)
+    pooled = clone(model).set_params(annotator_slopes=False).fit(constraints=known)
     np.testing.assert_array_equal(pooled.annotator_slopes_, 1)
     fresh = answers_of(["triplets"], space, 1000, 9)
     assert accuracy(model, fresh) > accuracy(pooled, fresh) - 0.01

@@ -20,7 +20,13 @@ from clew.exceptions import (
     InvalidParameterError,
     UnsupportedConstraintError,
 )
-from clew.trust import AnswerDoubts, ConfusionMatrices, answer_evidence, answer_posterior, posterior
+from clew.trust import (
+    AnswerPosterior,
+    ConfusionMatrices,
+    answer_evidence,
+    answer_posterior,
+    pair_posterior,
+)
 from clew.trust.doubts import _loss
 
 RNG = np.random.default_rng(0)
@@ -59,7 +65,7 @@ def by_bayes(kind, rows, answer, q):
 def test_against_enumeration():
     model = ConfusionMatrices.uniform(0.2)
     found = answer_posterior(KNOWN, Q, model, inference=None)
-    assert isinstance(found, AnswerDoubts)
+    assert isinstance(found, AnswerPosterior)
     for kind, rows, answers in said(KNOWN):
         doubts = getattr(found, FIELDS[kind])
         for row, answer, doubt in zip(rows, answers, doubts, strict=True):
@@ -316,7 +322,7 @@ def test_gradient_against_finite_differences(n_columns):
 @pytest.mark.parametrize("error", [0.0, 0.15, 0.3])
 def test_planted_error_rate_is_found(error):
     evidence, answers, _ = planted_evidence(error)
-    assert posterior(evidence, answers).error_rate == pytest.approx(error, abs=0.03)
+    assert pair_posterior(evidence, answers).error_rate == pytest.approx(error, abs=0.03)
 
 
 def test_bayes_rule_with_the_true_parameters():
@@ -324,7 +330,7 @@ def test_bayes_rule_with_the_true_parameters():
     evidence, answers, _ = planted_evidence(error, n=20_000)
     contrary = expit(np.where(answers.is_must_link, -1, 1) * (evidence - 1.0))
     expected = contrary * error / (contrary * error + (1 - contrary) * (1 - error))
-    off = np.abs(posterior(evidence, answers).p_wrong - expected)
+    off = np.abs(pair_posterior(evidence, answers).p_wrong - expected)
     assert off.max() < 0.1
     assert off.mean() < 0.02
 
@@ -332,7 +338,7 @@ def test_bayes_rule_with_the_true_parameters():
 @pytest.mark.parametrize("error", [0.15, 0.3])
 def test_probabilities_are_calibrated(error):
     evidence, answers, is_wrong = planted_evidence(error, n=8000)
-    p = posterior(evidence, answers).p_wrong
+    p = pair_posterior(evidence, answers).p_wrong
     place = np.digitize(p, [0.05, 0.2, 0.4, 0.6, 0.8])
     for level in np.unique(place):
         inside = place == level
@@ -344,18 +350,18 @@ def test_probabilities_are_calibrated(error):
 def test_uninformative_columns_do_little_harm():
     evidence, answers, is_wrong = planted_evidence(0.15)
     noise = np.random.default_rng(1).normal(size=len(evidence))
-    alone = posterior(evidence, answers)
-    both = posterior(np.column_stack([evidence, noise]), answers)
+    alone = pair_posterior(evidence, answers)
+    both = pair_posterior(np.column_stack([evidence, noise]), answers)
     assert roc_auc_score(is_wrong, both.p_wrong) > roc_auc_score(is_wrong, alone.p_wrong) - 0.01
     assert both.error_rate == pytest.approx(alone.error_rate, abs=0.02)
 
 
 def test_dont_know_has_no_probability_and_no_weight():
     evidence = np.array([2.0, np.nan, -2.0, 1.0])
-    found = posterior(evidence, answers_from([1, -2, 0, 0]))
+    found = pair_posterior(evidence, answers_from([1, -2, 0, 0]))
     assert np.isnan(found.p_wrong).tolist() == [False, True, False, False]
     assert found.weight[1] == 0
-    without = posterior(evidence[[0, 2, 3]], answers_from([1, 0, 0]))
+    without = pair_posterior(evidence[[0, 2, 3]], answers_from([1, 0, 0]))
     np.testing.assert_array_equal(found.p_wrong[[0, 2, 3]], without.p_wrong)
     assert found.error_rate == without.error_rate
 
@@ -363,17 +369,17 @@ def test_dont_know_has_no_probability_and_no_weight():
 @pytest.mark.parametrize("said", [[1] * 40, [0] * 40, [1], [0]])
 def test_answers_of_one_kind_and_a_single_answer(said):
     evidence = np.random.default_rng(0).normal(size=len(said))
-    found = posterior(evidence, answers_from(said))
+    found = pair_posterior(evidence, answers_from(said))
     assert ((found.p_wrong > 0) & (found.p_wrong < 0.5)).all()
     np.testing.assert_allclose(found.weight, 1 - found.p_wrong)
     assert 0 < found.error_rate < 0.2
 
 
 def test_nobody_answered():
-    found = posterior(np.empty((0, 2)), Constraints(5))
+    found = pair_posterior(np.empty((0, 2)), Constraints(5))
     assert found.p_wrong.shape == found.weight.shape == (0,)
     assert np.isnan(found.error_rate)
-    found = posterior([np.nan, 1.0], answers_from([-2, -2]))
+    found = pair_posterior([np.nan, 1.0], answers_from([-2, -2]))
     assert np.isnan(found.p_wrong).all()
     assert not found.weight.any()
     assert np.isnan(found.error_rate)
@@ -384,26 +390,26 @@ def test_nobody_answered():
 )
 def test_evidence_must_fit_the_answers(evidence):
     with pytest.raises(InvalidDataError, match="2 pairs"):
-        posterior(evidence, answers_from([1, 0]))
+        pair_posterior(evidence, answers_from([1, 0]))
 
 
 def test_other_kinds_of_answers_are_refused():
     c = Constraints.from_triplets([(0, 1, 2)], [0], n_samples=3)
     with pytest.raises(UnsupportedConstraintError, match="posterior does not honor triplets"):
-        posterior(np.empty((0, 2)), c)
+        pair_posterior(np.empty((0, 2)), c)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_wrong_answers_about_real_features_are_found(planted, seed):
     X, answers, is_wrong = planted(error=0.15, seed=seed)
-    found = posterior(answer_evidence(X, answers, n_trees=200, random_state=0), answers)
+    found = pair_posterior(answer_evidence(X, answers, n_trees=200, random_state=0), answers)
     assert roc_auc_score(is_wrong, found.p_wrong) > 0.85
     assert found.error_rate == pytest.approx(0.15, abs=0.08)
 
 
 def test_answers_without_errors_keep_their_weight(planted):
     X, answers, _ = planted(error=0.0)
-    found = posterior(answer_evidence(X, answers, n_trees=200, random_state=0), answers)
+    found = pair_posterior(answer_evidence(X, answers, n_trees=200, random_state=0), answers)
     assert found.error_rate < 0.05
     assert np.median(found.weight) > 0.95
 

@@ -19,7 +19,7 @@ from clew.trust import (
     answer_evidence,
     constraint_inconsistency,
     out_of_bag_vote,
-    posterior,
+    pair_posterior,
 )
 from clew.trust.inconsistency import (
     PairAnswers,
@@ -176,7 +176,7 @@ def scores(known):
     """Return what each function computes, an entry or row for each pair, and the error rate."""
     options = {"n_trees": 30, "random_state": 0}
     evidence = answer_evidence(X, known, **options)
-    found = posterior(evidence, known)
+    found = pair_posterior(evidence, known)
     return {
         "vote": out_of_bag_vote(X, known, **options),
         "inconsistency": constraint_inconsistency(X, known, **options),
@@ -216,8 +216,8 @@ def test_a_common_factor_of_weights_changes_only_the_error_rate():
 def test_two_answers_of_half_the_weight_equal_one():
     evidence = answer_evidence(X, ANSWERS, n_trees=30, random_state=0)
     halves = ANSWERS.with_weights(pair_weights=np.full(50, 0.5))
-    once = posterior(evidence, ANSWERS)
-    twice = posterior(np.concatenate([evidence, evidence]), halves + halves)
+    once = pair_posterior(evidence, ANSWERS)
+    twice = pair_posterior(np.concatenate([evidence, evidence]), halves + halves)
     assert twice.error_rate == pytest.approx(once.error_rate, abs=1e-4)
     np.testing.assert_allclose(twice.p_wrong[:50], once.p_wrong, atol=1e-3)
 

@@ -21,7 +21,7 @@ from clew.answers import KINDS, ORIGINS
 from clew.cluster.guided._explain import Explanation, GivenAnswer, explanation
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
-from clew.trust import AnswerDoubts
+from clew.trust import AnswerPosterior
 
 #: Format and version, the first entry of every file.
 FORM = "clew result 1"
@@ -40,7 +40,7 @@ class Saved(NamedTuple):
     graph: csr_array
     """Affinities of near rows, (n_rows, n_rows)."""
     known: Constraints
-    doubts: AnswerDoubts
+    doubts: AnswerPosterior
 
     def explain(self, i: int, j: int) -> Explanation:
         """Explain why two rows are together or apart."""
@@ -125,7 +125,7 @@ def _saved(arrays: Any) -> Saved:
         probability,
         _sparse("graph", arrays, (n, n)),
         known,
-        AnswerDoubts(first, second, third, known, tuple(alternatives)),
+        AnswerPosterior(first, second, third, known, tuple(alternatives)),
     )
 
 

@@ -93,7 +93,7 @@ def _fitted(job: SubclusterJob, items: Rows, words: Words) -> Subclustering:
     model = Subclustering(
         job.n_groups,
         size=job.size,
-        candidates=job.candidates or "auto",
+        n_candidates=job.candidates or "auto",
         overlap=job.overlap,  # type: ignore[arg-type]
         metric="precomputed" if items.is_distances else "euclidean",
         n_jobs=job.jobs,

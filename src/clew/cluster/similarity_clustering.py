@@ -33,7 +33,6 @@ from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
 from clew.graphs import check_dense_size, largest_entries, resolved_n_neighbors
 from clew.metrics import answer_log_likelihood, n_violated
-from clew.similarity import COPRF
 
 __all__ = ["SimilarityClustering"]
 
@@ -61,14 +60,14 @@ class SimilarityClustering(ConstrainedClusterer):
 
     Parameters
     ----------
-    similarity : estimator, default=None
+    similarity : estimator
         Learns affinities from features, and from answers if it honors any; has `affinity_matrix_`,
-        `kneighbors_graph` and `transform`. None is `COPRF()`.
-    clusterer : estimator, default=None
+        `kneighbors_graph` and `transform`.
+    clusterer : estimator
         Clusterer of a precomputed affinity: `SpectralClustering`, or scikit-learn's
         ``AffinityPropagation(affinity="precomputed")``. If the similarity learns features, as
         `SKLR` and `ITML` do, also a clusterer of features: `KernelKMeans`, or any of
-        scikit-learn's. None is `SpectralClustering()`, with 8 groups.
+        scikit-learn's.
     random_state : int, RandomState or None, default=None
         Seeds each part that has no seed of its own.
 
@@ -125,8 +124,8 @@ class SimilarityClustering(ConstrainedClusterer):
 
     def __init__(
         self,
-        similarity: Any = None,
-        clusterer: Any = None,
+        similarity: Any,
+        clusterer: Any,
         *,
         random_state: RandomState = None,
     ) -> None:
@@ -142,7 +141,7 @@ class SimilarityClustering(ConstrainedClusterer):
     @property
     def supports(self) -> Support:
         """Kinds of answers that the similarity honors."""
-        return support_of(COPRF if self.similarity is None else self.similarity)
+        return support_of(self.similarity)
 
     @guarded_fit
     def fit(
@@ -170,14 +169,12 @@ class SimilarityClustering(ConstrainedClusterer):
         -------
         self
         """
-        check_part(self, "similarity", self.similarity)
-        check_part(self, "clusterer", self.clusterer)
+        check_part(self, "similarity", self.similarity, may_be_none=False)
+        check_part(self, "clusterer", self.clusterer, may_be_none=False)
         checked = check_rows(self, X, self.similarity)
         seeds, is_seeded = derived_seeds(self.random_state, 2), self.random_state is not None
-        given = COPRF() if self.similarity is None else self.similarity
-        similarity = seeded_part(given, seeds[0], is_seeded=is_seeded)
-        given = SpectralClustering() if self.clusterer is None else self.clusterer
-        clusterer = seeded_part(given, seeds[1], is_seeded=is_seeded)
+        similarity = seeded_part(self.similarity, seeds[0], is_seeded=is_seeded)
+        clusterer = seeded_part(self.clusterer, seeds[1], is_seeded=is_seeded)
         if not _reads_affinities(clusterer) and not getattr(similarity, "learns_features", False):
             raise InvalidParameterError(
                 f"{type(similarity).__name__} learns affinities, not features, so the clusterer "

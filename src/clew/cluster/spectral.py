@@ -45,7 +45,7 @@ class SpectralClustering(Clusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
     affinity : {"precomputed", "nearest_neighbors"}, default="precomputed"
         Input of `fit`: affinities, or features, from which Gaussian affinities with a local scale
@@ -109,7 +109,7 @@ class SpectralClustering(Clusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         affinity: Literal["precomputed", "nearest_neighbors"] = "precomputed",
         n_neighbors: int | Literal["auto", "paper"] | None = "auto",

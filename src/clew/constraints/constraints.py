@@ -483,7 +483,7 @@ class Constraints(AnswerColumns):
         Parameters
         ----------
         answers : iterable of Answer
-            The answers. Those that say nothing but that a question cannot be answered
+            The answers. Those that are ignored but that a question cannot be answered
             (`NOT_COMPARABLE`, `BAD_ITEM`) are left out; those to questions of other kinds become
             the pairs that they imply. If `ids` is given, `Question.ids` decide which rows a
             question is about; without either, its row numbers do.
@@ -538,8 +538,8 @@ class Constraints(AnswerColumns):
         n_odd_one_out: int = 0,
         error: float = 0.0,
         dont_know: float = 0.0,
-        random_state: int | RandomState | None = None,
         ids: Iterable[object] | None = None,
+        random_state: int | RandomState | None = None,
     ) -> Constraints:
         """Simulate answers from known labels, with a given share of errors.
 
@@ -559,10 +559,10 @@ class Constraints(AnswerColumns):
         dont_know : float, default=0.0
             Share of those answers that become don't-know, rounded likewise; ``error + dont_know``
             must not exceed 1.
-        random_state : int, RandomState or None, default=None
-            Seed of the questions and of the errors.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
             The id of each row, kept as `Constraints.ids`.
+        random_state : int, RandomState or None, default=None
+            Seed of the questions and of the errors.
 
         Returns
         -------

@@ -10,7 +10,7 @@ from clew._validation import check_rectangular
 from clew.exceptions import InvalidDataError
 
 
-def jaccard_score_pairs(y_true: ArrayLike, labels: ArrayLike) -> float:
+def jaccard_score_pairs(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Jaccard's coefficient (JCC) of the pairs that are together in two groupings.
 
     It is the number of pairs that are together in both groupings, divided by the number of pairs
@@ -18,9 +18,9 @@ def jaccard_score_pairs(y_true: ArrayLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
         The reference.
-    labels : array-like of shape (n_samples,)
+    labels_pred : array-like of shape (n_samples,)
         The groups to judge. Noise (-1) counts as one more group, as in scikit-learn's scores.
 
     Returns
@@ -49,18 +49,18 @@ def jaccard_score_pairs(y_true: ArrayLike, labels: ArrayLike) -> float:
     >>> jaccard_score_pairs([0, 0, 0, 1], [0, 0, 1, 1])
     0.25
     """
-    both, one = _pairs_together(y_true, labels)
+    both, one = _pairs_together(labels_true, labels_pred)
     return both / (both + one) if both + one else 1.0
 
 
-def pairwise_f_score(y_true: ArrayLike, labels: ArrayLike) -> float:
+def pairwise_f_score(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """F score of the pairs that are together: harmonic mean of their precision and recall.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
         The reference.
-    labels : array-like of shape (n_samples,)
+    labels_pred : array-like of shape (n_samples,)
         The groups to judge. Noise (-1) counts as one more group, as in scikit-learn's scores.
 
     Returns
@@ -83,16 +83,19 @@ def pairwise_f_score(y_true: ArrayLike, labels: ArrayLike) -> float:
     >>> pairwise_f_score([0, 0, 0, 1], [0, 0, 1, 1])
     0.4
     """
-    both, one = _pairs_together(y_true, labels)
+    both, one = _pairs_together(labels_true, labels_pred)
     return 2 * both / (2 * both + one) if both + one else 1.0
 
 
-def _pairs_together(y_true: ArrayLike, labels: ArrayLike) -> tuple[int, int]:
+def _pairs_together(labels_true: ArrayLike, labels_pred: ArrayLike) -> tuple[int, int]:
     """Count the pairs that both groupings put together, and those that just one does."""
-    reference, groups = check_rectangular(y_true, "y_true"), check_rectangular(labels, "labels")
+    reference, groups = (
+        check_rectangular(labels_true, "labels_true"),
+        check_rectangular(labels_pred, "labels_pred"),
+    )
     if reference.ndim != 1 or reference.shape != groups.shape:
         raise InvalidDataError(
-            "y_true and labels must be one-dimensional and of equal length, got shapes "
+            "labels_true and labels_pred must be one-dimensional and of equal length, got shapes "
             f"{reference.shape} and {groups.shape}"
         )
     if reference.size == 0:
@@ -102,7 +105,7 @@ def _pairs_together(y_true: ArrayLike, labels: ArrayLike) -> tuple[int, int]:
     return int(counts[1, 1]), int(counts[0, 1]) + int(counts[1, 0])
 
 
-def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
+def subclustering_jaccard(labels_true: ArrayLike, exemplars: ArrayLike) -> float:
     """Subclustering Jaccard's coefficient (SJC): the share of classes shown, weighted by purity.
 
     Each class is matched with the subcluster that holds most of its rows. If these are more than
@@ -111,7 +114,7 @@ def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
+    labels_true : array-like of shape (n_samples,)
         The class of each row.
     exemplars : array-like of shape (n_clusters, size), int
         Row numbers of each subcluster.
@@ -130,8 +133,8 @@ def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
     Notes
     -----
     Two subclusters of one class count once. With a size of 1, a class scores 1 if a subcluster
-    shows it. The mean is over all classes in `y_true`, as in the thesis, whose numbers of classes
-    and of subclusters are equal.
+    shows it. The mean is over all classes in `labels_true`, as in the thesis, whose numbers of
+    classes and of subclusters are equal.
 
     References
     ----------
@@ -149,11 +152,11 @@ def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
     >>> subclustering_jaccard(y, [[0, 1, 2, 3], [4, 5, 6, 0]])
     0.75
     """
-    labels = check_rectangular(y_true, "y_true")
+    labels = check_rectangular(labels_true, "labels_true")
     rows = check_rectangular(exemplars, "exemplars")
     if labels.ndim != 1 or rows.ndim != 2 or 0 in rows.shape or labels.size == 0:
         raise InvalidDataError(
-            "y_true must have shape (n_samples,) and exemplars (n_clusters, size), got "
+            "labels_true must have shape (n_samples,) and exemplars (n_clusters, size), got "
             f"{labels.shape} and {rows.shape}"
         )
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(labels):

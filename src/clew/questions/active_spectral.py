@@ -38,7 +38,7 @@ class ActiveSpectral(PairStrategy):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
@@ -82,7 +82,7 @@ class ActiveSpectral(PairStrategy):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int,
         *,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         random_state: RandomState = None,

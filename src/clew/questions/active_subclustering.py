@@ -31,7 +31,7 @@ class ActiveSubclustering(Strategy):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of subclusters (K).
     size : int, default=10
         Number of rows of each subcluster, its center among them; at most the number of rows of the
@@ -41,10 +41,10 @@ class ActiveSubclustering(Strategy):
     error : float or None, default=None
         Share of wrong answers. None: estimated from the answers. 0: no question is asked whose
         answer follows from others; otherwise such questions check doubtful answers.
-    n_jobs : int or None, default=None
-        Number of threads of `start`, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the candidates and of the search for first centers.
+    n_jobs : int or None, default=None
+        Number of threads of `start`, as in joblib. The result does not depend on it.
 
     Raises
     ------
@@ -108,20 +108,20 @@ class ActiveSubclustering(Strategy):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         size: int = 10,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         error: float | None = None,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.size = size
         self.metric = metric
         self.error = error
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def exemplars(self) -> NDArray[np.int64]:
         """Return the rows of each subcluster.

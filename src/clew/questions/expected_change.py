@@ -45,7 +45,7 @@ class ExpectedChange(Strategy):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
@@ -60,10 +60,10 @@ class ExpectedChange(Strategy):
         Number of representative rows that are asked about and clustered; every other row gets the
         group of its representative. None: all rows up to 5,000 rows, and 2,000 representatives
         above.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib. The questions do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the clusterings from which probabilities are computed, and of representatives.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The questions do not depend on it.
 
     Raises
     ------
@@ -122,22 +122,22 @@ class ExpectedChange(Strategy):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int,
         *,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         skip_below: float = 0.0,
         local: bool = False,
         n_representatives: int | None = None,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.skip_below = skip_below
         self.local = local
         self.n_representatives = n_representatives
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
         n = len(X)

@@ -28,7 +28,7 @@ class ExploreConsolidate(PairStrategy):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
@@ -73,7 +73,7 @@ class ExploreConsolidate(PairStrategy):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int,
         *,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         random_state: RandomState = None,

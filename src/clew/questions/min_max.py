@@ -20,7 +20,7 @@ class MinMax(ExploreConsolidate):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.

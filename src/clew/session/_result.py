@@ -32,7 +32,7 @@ from clew.session._remaining import (
     advice_of,
     remaining_of,
 )
-from clew.trust import AnswerDoubts, answer_posterior
+from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT
 
 Floats = NDArray[np.float64]
@@ -292,7 +292,7 @@ def doubtful_answers(
     else:
         pairs, triplets, odd = settled.answer_posterior
         alternatives = settled.answer_posterior.alternatives
-        doubts = AnswerDoubts(pairs, triplets, odd, known, alternatives)
+        doubts = AnswerPosterior(pairs, triplets, odd, known, alternatives)
         p_wrong = _in_order(answers, doubts)
         is_doubtful = p_wrong >= DOUBT
     order = np.argsort(-p_wrong, kind="stable")
@@ -339,7 +339,7 @@ def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
     return np.flatnonzero([answer.question.kind == kind for answer in answers])
 
 
-def _in_order(answers: Sequence[Answer], doubts: AnswerDoubts) -> Floats:
+def _in_order(answers: Sequence[Answer], doubts: AnswerPosterior) -> Floats:
     """Return the probabilities in the order of the answers; 0 for don't-knows."""
     p_wrong = np.zeros(len(answers))
     for kind, of_kind in zip(KINDS, doubts, strict=True):
@@ -352,7 +352,7 @@ def _doubt(
     p_wrong: float,
     labels: NDArray[np.int64],
     strategy: Strategy,
-    doubts: AnswerDoubts,
+    doubts: AnswerPosterior,
 ) -> Doubt:
     rows, known = answer.question.rows, doubts.constraints
     for i, j, said in implied(answer):

@@ -44,9 +44,9 @@ class AdaptiveKNN(Transformer):
 
     Parameters
     ----------
-    scale_neighbors : int, default=20
-        The scale of a row is its mean distance to this number of nearest rows (M in the papers).
-        Rows that coincide with it are left out.
+    n_neighbors : int, default=20
+        Number of nearest rows whose mean distance is the scale of a row (M in the papers). Rows
+        that coincide with it are left out.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         "euclidean": Euclidean distances of the rows. "cosine": Euclidean distances of the rows
         scaled to length 1, whose squares are twice the cosine distances; for texts and embeddings.
@@ -101,7 +101,7 @@ class AdaptiveKNN(Transformer):
     """
 
     _allowed: ClassVar[dict[str, AllowedValues]] = {
-        "scale_neighbors": Allowed(kind=int, low=1),
+        "n_neighbors": Allowed(kind=int, low=1),
         "metric": Allowed(names=("euclidean", "cosine", "precomputed")),
     }
 
@@ -113,11 +113,11 @@ class AdaptiveKNN(Transformer):
 
     def __init__(
         self,
-        scale_neighbors: int = 20,
+        n_neighbors: int = 20,
         *,
         metric: Literal["euclidean", "cosine", "precomputed"] = "euclidean",
     ) -> None:
-        self.scale_neighbors = scale_neighbors
+        self.n_neighbors = n_neighbors
         self.metric = metric
 
     def __sklearn_tags__(self) -> Tags:
@@ -159,7 +159,7 @@ class AdaptiveKNN(Transformer):
             self._units = Units(0.0, float(abs(rows).max()) or 1.0)
         self._rows = self._inside(rows)
         if self.metric != "precomputed":
-            self._local = LocalScales(self._rows, self.scale_neighbors, uses_mean=True)
+            self._local = LocalScales(self._rows, self.n_neighbors, uses_mean=True)
         self._scale = self._scales(self._rows)
         with np.errstate(over="ignore"):  # distances of huge features may be infinite
             self.scale_ = self._scale * self._units.unit
@@ -275,15 +275,13 @@ class AdaptiveKNN(Transformer):
         """Return the mean distance of rows to their nearest fitted rows that do not coincide."""
         if self.metric != "precomputed":
             return self._local.of(rows)
-        nearest = np.empty((len(rows), min(self.scale_neighbors, rows.shape[1])))
+        nearest = np.empty((len(rows), min(self.n_neighbors, rows.shape[1])))
         # Rows at distance 0 coincide.
         smallest_of_rows(
             np.ascontiguousarray(rows), 0.0, np.empty(nearest.shape, np.int64), nearest
         )
         is_found = np.isfinite(nearest)
-        return local_scales(
-            self._units.scale(nearest), is_found, self.scale_neighbors, uses_mean=True
-        )
+        return local_scales(self._units.scale(nearest), is_found, self.n_neighbors, uses_mean=True)
 
 
 def _affinity(distance: Floats, scale: Floats, other: Floats) -> Floats:

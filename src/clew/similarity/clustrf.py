@@ -17,9 +17,9 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, AllowedValues, check_features, check_parameters
 from clew.exceptions import InvalidParameterError
 from clew.forest import (
-    AffinityKind,
     Forest,
     Growth,
+    Proximity,
     bin_columns,
     bin_edges,
     grow_forest,
@@ -49,7 +49,7 @@ class ForestSimilarity(Transformer):
             Allowed(kind=float, low=0, high=1, low_open=True),
         ),
         "min_samples_leaf": Allowed(kind=int, low=1),
-        "affinity": Allowed(names=("adaptive", "uniform", "leaf")),
+        "proximity": Allowed(names=("adaptive", "uniform", "leaf")),
         "max_samples": (
             Allowed(kind=int, low=2, none=True),
             Allowed(kind=float, low=0, high=1, low_open=True),
@@ -61,7 +61,7 @@ class ForestSimilarity(Transformer):
     n_trees: int
     max_features: str | float | None
     min_samples_leaf: int
-    affinity: AffinityKind
+    proximity: Proximity
     max_samples: float | None
     n_jobs: int | None
     verbose: int
@@ -184,7 +184,7 @@ class ForestSimilarity(Transformer):
         n = self.forest_.leaf.shape[1]
         check_n_neighbors(n_neighbors, n)
         return _nearest_rows(
-            self.forest_, self.affinity, n_neighbors, self._window_seed, self.n_jobs
+            self.forest_, self.proximity, n_neighbors, self._window_seed, self.n_jobs
         )
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -222,12 +222,12 @@ class ForestSimilarity(Transformer):
     def _affinity_of_fitted(self) -> Singles:
         """Compute the affinities of all pairs of fitted rows."""
         return _dense_affinity(
-            self.forest_, self.forest_.leaf, self.affinity, self.n_jobs, is_symmetric=True
+            self.forest_, self.forest_.leaf, self.proximity, self.n_jobs, is_symmetric=True
         )
 
     def _affinity_to_fitted(self, X: NDArray[np.float64]) -> Singles:
         """Compute the affinities of validated rows to all fitted rows."""
-        return _dense_affinity(self.forest_, self._leaves_of(X), self.affinity, self.n_jobs)
+        return _dense_affinity(self.forest_, self._leaves_of(X), self.proximity, self.n_jobs)
 
     def _leaves_of(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
         """Find the leaves of validated rows, (n_trees, n_rows)."""
@@ -254,7 +254,7 @@ class ClustRF(ForestSimilarity):
         Number of features tried at each node; a float is a share of all features, None is all.
     min_samples_leaf : int, default=1
         Least number of bootstrap draws in each child of a node.
-    affinity : {"adaptive", "uniform", "leaf"}, default="adaptive"
+    proximity : {"adaptive", "uniform", "leaf"}, default="adaptive"
         "leaf" is the share of trees in which two rows have the same leaf (ClustRF-Bi in the paper).
         "uniform" is the share of the nodes on their paths that both have (ClustRF-Strct-Unfm).
         "adaptive" is that share with nodes weighted by one over their number of rows
@@ -262,10 +262,10 @@ class ClustRF(ForestSimilarity):
     max_samples : int, float or None, default=None
         Number of bootstrap draws for each tree, from rows and pseudo rows together; a float is a
         share of the number of rows, None is the number of rows.
-    n_jobs : int or None, default=None
-        Number of threads, as joblib counts them. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the pseudo rows and the trees.
+    n_jobs : int or None, default=None
+        Number of threads, as joblib counts them. The result does not depend on it.
     verbose : int, default=0
         1 logs progress to the logger "clew", 2 logs more.
 
@@ -327,19 +327,19 @@ class ClustRF(ForestSimilarity):
         *,
         max_features: str | float | None = "sqrt",
         min_samples_leaf: int = 1,
-        affinity: AffinityKind = "adaptive",
+        proximity: Proximity = "adaptive",
         max_samples: float | None = None,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
-        self.affinity = affinity
+        self.proximity = proximity
         self.max_samples = max_samples
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @guarded_fit
@@ -366,7 +366,7 @@ class ClustRF(ForestSimilarity):
 
 
 def _dense_affinity(
-    forest: Forest, leaf: NDArray[np.int32], kind: AffinityKind, n_jobs: int | None, *,
+    forest: Forest, leaf: NDArray[np.int32], kind: Proximity, n_jobs: int | None, *,
     is_symmetric: bool = False,
 ) -> Singles:  # fmt: skip
     """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted): means over the trees.
@@ -402,7 +402,7 @@ def _dense_affinity(
 
 
 def _nearest_rows(
-    forest: Forest, kind: AffinityKind, k: int, seed: int, n_jobs: int | None
+    forest: Forest, kind: Proximity, k: int, seed: int, n_jobs: int | None
 ) -> csr_array:
     """Find the `k` most similar rows of each fitted row; fewer if fewer were compared.
 

@@ -21,7 +21,7 @@ from clew._validation import Allowed, AllowedValues
 from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions
-from clew.forest import AffinityKind, links_of
+from clew.forest import Proximity, links_of
 from clew.graphs import (
     LocalScales,
     check_n_neighbors,
@@ -32,7 +32,7 @@ from clew.graphs import (
 )
 from clew.kernels.forest.layout import Links
 from clew.similarity.clustrf import ForestSimilarity
-from clew.trust import answer_evidence, constraint_inconsistency, posterior
+from clew.trust import answer_evidence, constraint_inconsistency, pair_posterior
 
 __all__ = ["COPRF"]
 
@@ -72,7 +72,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         Number of features tried at each node; a float is a share of all features, None is all.
     min_samples_leaf : int, default=1
         Least number of bootstrap draws in each child of a node.
-    affinity : {"leaf", "adaptive", "uniform"}, default="leaf"
+    proximity : {"leaf", "adaptive", "uniform"}, default="leaf"
         Affinity of two rows in a tree, see `ClustRF`.
     max_samples : int, float or None, default=None
         Number of bootstrap draws for each tree, see `ClustRF`.
@@ -92,14 +92,14 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         into the affinities of the forest. "auto" is 0.5 if soft and 0 if hard; see `alternatives`.
     trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
         How answers are weighted. "posterior" multiplies the weight of each by the probability that
-        it is right (`clew.trust.posterior`); if hard, answers that are more likely wrong are
+        it is right (`clew.trust.pair_posterior`); if hard, answers that are more likely wrong are
         dropped. "inconsistency" is the paper's filter, which drops half of the answers. None keeps
         the given weights. "auto" is "posterior" if the estimated error rate is 0.05 or more, and
         None otherwise.
-    n_jobs : int or None, default=None
-        Number of threads, as joblib counts them. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the pseudo rows, the trees and all samples.
+    n_jobs : int or None, default=None
+        Number of threads, as joblib counts them. The result does not depend on it.
     verbose : int, default=0
         1 logs progress to the logger "clew", 2 logs more.
 
@@ -189,29 +189,29 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         *,
         max_features: str | float | None = "sqrt",
         min_samples_leaf: int = 1,
-        affinity: AffinityKind = "leaf",
+        proximity: Proximity = "leaf",
         max_samples: float | None = None,
         mode: Literal["soft", "hard"] = "soft",
         share: float | Literal["auto"] = "auto",
         components: int | Literal["auto"] | None = "auto",
         euclidean: float | Literal["auto"] = "auto",
         trust: Trust | None = "auto",
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
-        self.affinity = affinity
+        self.proximity = proximity
         self.max_samples = max_samples
         self.mode = mode
         self.share = share
         self.components = components
         self.euclidean = euclidean
         self.trust = trust
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @guarded_fit
@@ -378,7 +378,7 @@ def _weigh_answers(
         weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
         return AnswerWeights(weight, unknown, None)
     evidence = answer_evidence(X, answers, random_state=seed, n_jobs=n_jobs)
-    estimate = posterior(evidence, answers)
+    estimate = pair_posterior(evidence, answers)
     if trust == "posterior" or estimate.error_rate >= NOISE_FLOOR:
         weight = weight * estimate.weight
     return AnswerWeights(weight, estimate.p_wrong, estimate.error_rate)

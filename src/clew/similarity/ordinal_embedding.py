@@ -92,9 +92,9 @@ class OrdinalEmbedding(LearnedSpace):
         None learns from answers alone. "ridge" adds a ridge regression of the positions on `X`, so
         rows with similar features are near each other unless answers contradict that, and new rows
         have positions too.
-    annotators : bool, default=True
+    annotator_slopes : bool, default=True
         Whether each annotator has a slope: how closely the answers follow the distances.
-    penalty : float or "auto", default="auto"
+    regularization : float or "auto", default="auto"
         Weight of the squared positions in the objective. "auto" is 0.3 for "tste", 1 for
         "distance".
     lapse : float, default=0.05
@@ -119,7 +119,7 @@ class OrdinalEmbedding(LearnedSpace):
         Names of the annotators.
     annotator_slopes_ : ndarray of shape (n_annotators,)
         Slope of each: above 1 if answers follow distances closely, near 0 if they are random. All
-        are 1 if there is one annotator, or ``annotators=False``.
+        are 1 if there is one annotator, or ``annotator_slopes=False``.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
         Gaussian affinities with local scales, computed when first read.
     n_iter_ : int
@@ -175,8 +175,8 @@ class OrdinalEmbedding(LearnedSpace):
         "n_components": Allowed(names=("cv",), kind=int, low=1),
         "response": Allowed(names=("tste", "distance", "cv")),
         "features": Allowed(names=("ridge",), none=True),
-        "annotators": Allowed(kind=bool),
-        "penalty": Allowed(names=("auto",), kind=float, low=0, low_open=True),
+        "annotator_slopes": Allowed(kind=bool),
+        "regularization": Allowed(names=("auto",), kind=float, low=0, low_open=True),
         "lapse": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
     }
@@ -196,8 +196,8 @@ class OrdinalEmbedding(LearnedSpace):
         *,
         response: Form | Literal["cv"] = "cv",
         features: Literal["ridge"] | None = None,
-        annotators: bool = True,
-        penalty: float | Literal["auto"] = "auto",
+        annotator_slopes: bool = True,
+        regularization: float | Literal["auto"] = "auto",
         lapse: float = 0.05,
         max_iter: int = 150,
         random_state: RandomState = None,
@@ -205,8 +205,8 @@ class OrdinalEmbedding(LearnedSpace):
         self.n_components = n_components
         self.response = response
         self.features = features
-        self.annotators = annotators
-        self.penalty = penalty
+        self.annotator_slopes = annotator_slopes
+        self.regularization = regularization
         self.lapse = lapse
         self.max_iter = max_iter
         self.random_state = random_state
@@ -317,12 +317,14 @@ class OrdinalEmbedding(LearnedSpace):
         settings = Settings(
             n_components,
             Response(form, float(self.lapse)),
-            PENALTIES[form] if isinstance(self.penalty, str) else float(self.penalty),
+            PENALTIES[form] if isinstance(self.regularization, str) else float(self.regularization),
             self.max_iter,
             MAX_ANSWERS_AT_ONCE,
             seed,
         )
-        return OrdinalModel.fit(answers, features, settings, by_annotator=bool(self.annotators))
+        return OrdinalModel.fit(
+            answers, features, settings, by_annotator=bool(self.annotator_slopes)
+        )
 
     def _embed(self, X: Floats) -> Floats:
         if self._feature_map is None:  # `features` was changed after the fit

@@ -1,18 +1,18 @@
 """Probabilities that answers are wrong, and error rates of annotators."""
 
 from clew.trust.annotators import ConfusionMatrices
-from clew.trust.doubts import AnswerDoubts, AnswerPosterior, answer_posterior, posterior
+from clew.trust.doubts import AnswerPosterior, PairPosterior, answer_posterior, pair_posterior
 from clew.trust.inconsistency import answer_evidence, constraint_inconsistency, out_of_bag_vote
 from clew.trust.repeats import DawidSkene
 
 __all__ = [
-    "AnswerDoubts",
     "AnswerPosterior",
     "ConfusionMatrices",
     "DawidSkene",
+    "PairPosterior",
     "answer_evidence",
     "answer_posterior",
     "constraint_inconsistency",
     "out_of_bag_vote",
-    "posterior",
+    "pair_posterior",
 ]

@@ -32,7 +32,7 @@ from clew.trust.inconsistency import PairAnswers
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AnswerDoubts", "AnswerPosterior", "answer_posterior", "posterior"]
+__all__ = ["AnswerPosterior", "PairPosterior", "answer_posterior", "pair_posterior"]
 
 Inference = Literal["mean_field", "belief_propagation"]
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ TOL, MAX_ROUNDS = 1e-9, 2_000
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerDoubts:
+class AnswerPosterior:
     """Probability that each answer is wrong, see `answer_posterior`.
 
     Iterating yields `pairs`, `triplets` and `odd_one_out`, in the order of `Constraints.tables`.
@@ -126,7 +126,7 @@ def answer_posterior(
     confusion: ConfusionMatrices | None = None,
     *,
     inference: Inference | None = "mean_field",
-) -> AnswerDoubts:
+) -> AnswerPosterior:
     """Compute the probability that each answer is wrong, given probabilities of groups.
 
     An answer is right if it is the one that the groups imply. If the groups leave a question open,
@@ -150,7 +150,7 @@ def answer_posterior(
 
     Returns
     -------
-    AnswerDoubts
+    AnswerPosterior
 
     Raises
     ------
@@ -208,7 +208,7 @@ def answer_posterior(
         )
         for table in known.tables
     )
-    return AnswerDoubts(
+    return AnswerPosterior(
         pairs.p_wrong,
         triplets.p_wrong,
         odd.p_wrong,
@@ -367,8 +367,8 @@ INTERCEPT_VARIANCE = 20.0
 STARTS = tuple((intercept, error) for intercept in (0.0, -2.0) for error in (-1.5, 0.0))
 
 
-class AnswerPosterior(NamedTuple):
-    """What `posterior` finds."""
+class PairPosterior(NamedTuple):
+    """What `pair_posterior` finds."""
 
     p_wrong: NDArray[np.float64]
     """Probability that each pair's answer is wrong, (n_pairs,); NaN for a don't-know or
@@ -379,7 +379,7 @@ class AnswerPosterior(NamedTuple):
     """Estimated share of wrong answers; NaN if there are no answers."""
 
 
-def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
+def pair_posterior(evidence: ArrayLike, constraints: Constraints) -> PairPosterior:
     """Compute the probability that each answer is wrong, given evidence from features.
 
     The model: the rows of a pair share a group with probability ``σ(b + Σ w·evidence)``, and an
@@ -396,7 +396,7 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
 
     Returns
     -------
-    AnswerPosterior
+    PairPosterior
 
     Raises
     ------
@@ -423,12 +423,12 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     --------
     >>> import numpy as np
     >>> from clew import Constraints
-    >>> from clew.trust import posterior
+    >>> from clew.trust import pair_posterior
     >>> c = Constraints.from_pairs(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)], n_samples=4)
-    >>> posterior([3.0, -3.0, -3.0], c).p_wrong.argmax()
+    >>> pair_posterior([3.0, -3.0, -3.0], c).p_wrong.argmax()
     np.int64(1)
     """
-    check_constraints(posterior, constraints, constraints.n_samples)
+    check_constraints(pair_posterior, constraints, constraints.n_samples)
     try:
         columns = np.asarray(evidence, dtype=np.float64)
     except ValueError as error:
@@ -444,14 +444,14 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
         )
     p_wrong = np.full(len(columns), np.nan)
     if len(answered) == 0:
-        return AnswerPosterior(p_wrong, np.zeros(len(columns)), float("nan"))
+        return PairPosterior(p_wrong, np.zeros(len(columns)), float("nan"))
     said_same = answers.is_same == 1
     p_same, error_rate = _fit(columns[answered], said_same, answers.weight)
     p_contrary = np.where(said_same, 1 - p_same, p_same)
     wrong, right = p_contrary * error_rate, (1 - p_contrary) * (1 - error_rate)
     p_wrong[answered] = wrong / (wrong + right)
     weight = np.nan_to_num(1.0 - p_wrong, nan=0.0)
-    return AnswerPosterior(p_wrong, weight, error_rate)
+    return PairPosterior(p_wrong, weight, error_rate)
 
 
 def _fit(

@@ -188,8 +188,8 @@ def out_of_bag_vote(
     -------
     ndarray of shape (n_pairs,)
         Mean share of "same" in the leaves of the pair, over the trees whose bootstrap did not draw
-        its answer, in (0, 1); NaN for a don't-know or weight 0. It is not calibrated: `posterior`
-        is.
+        its answer, in (0, 1); NaN for a don't-know or weight 0. It is not calibrated:
+        `pair_posterior` is.
 
     Raises
     ------

@@ -104,6 +104,8 @@ def test_the_number_of_groups_is_the_first_parameter_and_reaches_the_clusterer()
         DistanceClustering(5, clusterer=free).fit(D)
     with pytest.raises(InvalidParameterError, match="n_clusters"):
         DistanceClustering(0).fit(D)
+    with pytest.raises(InvalidParameterError, match="needs n_clusters"):
+        DistanceClustering().fit(D)
 
 
 def test_any_clusterer_of_distances_will_do_and_others_are_refused():

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from clew import Constraints
 from clew.cluster.guided._explain import explanation, row_number
 from clew.exceptions import InvalidParameterError
-from clew.trust import AnswerDoubts
+from clew.trust import AnswerPosterior
 
 #: Rows 0, 1, 2, 3 are in group 0 and rows 4, 5, 6, 7 in group 1.
 LABELS = np.repeat([0, 1], 4)
@@ -26,7 +26,7 @@ def doubts(known, pairs=(), value=0.9):
     p = [np.full(len(t), 0.1) for t in (known.pairs, known.triplets, known.odd_one_out)]
     p[0][known.is_dont_know] = np.nan
     p[0][list(pairs)] = value
-    return AnswerDoubts(*p, known, tuple(of.answers for of in known.tables))
+    return AnswerPosterior(*p, known, tuple(of.answers for of in known.tables))
 
 
 def explained(i, j, known, doubted=()):

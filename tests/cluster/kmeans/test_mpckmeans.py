@@ -16,8 +16,8 @@ from clew.metrics import n_violated
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 KINDS = pytest.mark.parametrize(
-    ("metric", "per_cluster"),
-    [(metric, per) for metric in ("diagonal", "full") for per in (False, True)],
+    ("diagonal", "per_cluster"),
+    [(diagonal, per) for diagonal in (True, False) for per in (False, True)],
 )
 
 
@@ -28,33 +28,33 @@ def stretched(seed=0):
     return np.column_stack([y + rng.normal(0, 0.18, 120), rng.normal(0, 0.8, 120)]), y
 
 
-def model_of(metric, per_cluster, c, X=IRIS, ridge=1e-9):
+def model_of(diagonal, per_cluster, c, X=IRIS, ridge=1e-9):
     X = X - X.mean(axis=0)
-    is_full = metric == "full"
+    is_full = not diagonal
     return X, LearnedMetrics(
         X, weighted_pairs(c), 0.7, ridge, 3, is_full=is_full, is_per_group=per_cluster
     )
 
 
 @KINDS
-def test_without_violated_answers_a_metric_is_the_inverse_covariance(metric, per_cluster):
-    X, model = model_of(metric, per_cluster, Constraints(150))
+def test_without_violated_answers_a_metric_is_the_inverse_covariance(diagonal, per_cluster):
+    X, model = model_of(diagonal, per_cluster, Constraints(150))
     centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
     model.learn(SPECIES, centers)
     R = X - centers[SPECIES]
     scatter = [R[g == SPECIES].T @ R[g == SPECIES] / 50 for g in range(3)] if per_cluster else [
         R.T @ R / 150
     ]  # fmt: skip
-    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in scatter]
+    expected = [np.linalg.inv(S) if not diagonal else 1 / np.diag(S) for S in scatter]
     np.testing.assert_allclose(model.metrics, expected, rtol=1e-5)
 
 
 @KINDS
-def test_metrics_from_violated_answers_follow_the_paper(metric, per_cluster):
+def test_metrics_from_violated_answers_follow_the_paper(diagonal, per_cluster):
     c = Constraints.from_pairs(must_link=[(0, 60), (1, 2)], cannot_link=[(3, 9), (70, 4)],
                                n_samples=150)  # fmt: skip
     c = c.with_weights(pair_weights=[0.5, 1, 0.25, 1])
-    X, model = model_of(metric, per_cluster, c)
+    X, model = model_of(diagonal, per_cluster, c)
     centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
     far = model._far.copy()
     model.learn(SPECIES, centers)
@@ -69,14 +69,14 @@ def test_metrics_from_violated_answers_follow_the_paper(metric, per_cluster):
         scatter = [(rows[0] + must / 2 + cannot) / 50, (rows[1] + must / 2) / 50, rows[2] / 50]
     else:
         scatter = [(sum(rows) + must + cannot) / 150]
-    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in scatter]
+    expected = [np.linalg.inv(S) if not diagonal else 1 / np.diag(S) for S in scatter]
     np.testing.assert_allclose(model.metrics, expected, rtol=1e-5)
 
 
 @KINDS
-def test_penalties_are_those_of_the_paper(metric, per_cluster):
+def test_penalties_are_those_of_the_paper(diagonal, per_cluster):
     c = Constraints.from_pairs(must_link=[(0, 60)], cannot_link=[(3, 9)], n_samples=150)
-    X, model = model_of(metric, per_cluster, c, ridge=0.1)
+    X, model = model_of(diagonal, per_cluster, c, ridge=0.1)
     model.learn(SPECIES, np.array([X[group == SPECIES].mean(axis=0) for group in range(3)]))
     penalty, between = model.penalties(), X[:, None] - X
     for group in range(3):
@@ -106,9 +106,9 @@ def test_metrics_are_positive_definite_for_any_scatter(seed):
 
 
 @KINDS
-def test_costs_are_squared_distances_minus_log_determinants(metric, per_cluster):
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(IRIS)
-    assert model.metrics_.shape == (3 if per_cluster else 1, 4, 4)[: 3 if metric == "full" else 2]
+def test_costs_are_squared_distances_minus_log_determinants(diagonal, per_cluster):
+    model = MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0).fit(IRIS)
+    assert model.metrics_.shape == (3 if per_cluster else 1, 4, 4)[: 3 if not diagonal else 2]
     cost = costs_at(IRIS, model.cluster_centers_, model.metrics_)
     for group, center in enumerate(model.cluster_centers_):
         A = model.metrics_[group if per_cluster else 0]
@@ -120,10 +120,10 @@ def test_costs_are_squared_distances_minus_log_determinants(metric, per_cluster)
 
 
 @KINDS
-def test_answers_raise_the_weight_of_the_feature_that_separates_groups(metric, per_cluster):
+def test_answers_raise_the_weight_of_the_feature_that_separates_groups(diagonal, per_cluster):
     X, y = stretched()
     c = Constraints.from_labels(y, 60, random_state=0)
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    model = MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0)
     assert adjusted_rand_score(y, model.fit(X, constraints=c).labels_) > 0.9
     plain = PCKMeans(3, random_state=0).fit(X, constraints=c)
     assert adjusted_rand_score(y, plain.labels_) < 0.6
@@ -132,9 +132,9 @@ def test_answers_raise_the_weight_of_the_feature_that_separates_groups(metric, p
 
 
 @KINDS
-def test_units_of_all_features_do_not_matter(metric, per_cluster):
+def test_units_of_all_features_do_not_matter(diagonal, per_cluster):
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    model = MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0)
     labels, metrics = model.fit(IRIS, constraints=c).labels_, model.metrics_
     model.fit(IRIS * 1024 + 5, constraints=c)
     np.testing.assert_array_equal(model.labels_, labels)
@@ -143,26 +143,28 @@ def test_units_of_all_features_do_not_matter(metric, per_cluster):
 
 @KINDS
 @pytest.mark.parametrize("feature", range(4))
-def test_units_of_any_feature_do_not_matter(metric, per_cluster, feature):
+def test_units_of_any_feature_do_not_matter(diagonal, per_cluster, feature):
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
     unit = np.ones(4)
     unit[feature] = 1e-3
     first, second = (
-        MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(X, constraints=c)
+        MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0).fit(
+            X, constraints=c
+        )
         for X in (IRIS, IRIS * unit - 3)
     )
     np.testing.assert_array_equal(second.labels_, first.labels_)
     np.testing.assert_array_equal(second.predict(IRIS * unit - 3), first.predict(IRIS))
     np.testing.assert_allclose(second.cluster_centers_ + 3, first.cluster_centers_ * unit)
     assert second.objective_ == pytest.approx(first.objective_)
-    back = unit[:, None] * unit if metric == "full" else unit**2
+    back = unit[:, None] * unit if not diagonal else unit**2
     np.testing.assert_allclose(second.metrics_ * back, first.metrics_, rtol=1e-6, atol=1e-6)
 
 
 @KINDS
-def test_a_column_of_noise_does_little_harm_in_any_unit(metric, per_cluster):
+def test_a_column_of_noise_does_little_harm_in_any_unit(diagonal, per_cluster):
     c = Constraints.from_labels(SPECIES, 200, random_state=0)
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    model = MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0)
     noise = np.random.default_rng(0).normal(size=150)
     for unit in (1e-3, 10, 1e4):
         model.fit(np.column_stack([IRIS, unit * noise]), constraints=c)
@@ -180,7 +182,7 @@ def test_constant_columns_are_ignored():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"weight": np.inf}, {"ridge": np.inf}, {"ridge": 0.0}, {"per_cluster": "no"},
+    [{"penalty": np.inf}, {"ridge": np.inf}, {"ridge": 0.0}, {"per_cluster": "no"},
      {"per_cluster": 1}],
 )  # fmt: skip
 def test_parameters_outside_their_ranges_raise(wrong):
@@ -208,9 +210,9 @@ def test_answers_of_weight_0_are_ignored_and_seeds_repeat():
 
 
 @KINDS
-def test_fewer_different_rows_than_groups_warn(metric, per_cluster):
+def test_fewer_different_rows_than_groups_warn(diagonal, per_cluster):
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    model = MPCKMeans(3, diagonal=diagonal, per_cluster=per_cluster, random_state=0)
     with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):
         model.fit(X)
     assert adjusted_rand_score(np.repeat([0, 1], 4), model.labels_) == 1

@@ -22,26 +22,26 @@ def objective(model, X, c):
     cost = 0.5 * ((X - model.cluster_centers_[labels]) ** 2).sum()
     for (i, j), answer, weight in zip(c.pairs, c.pair_answers, c.pair_weights, strict=True):
         is_violated = (answer == 1) != (labels[i] == labels[j]) and answer >= 0
-        cost += model.weight_ * weight * is_violated
+        cost += model.penalty_ * weight * is_violated
     return cost
 
 
-@pytest.mark.parametrize("weight", ["auto", 0.0, 0.3, 100.0])
-def test_objective_is_that_of_the_paper(weight):
+@pytest.mark.parametrize("penalty", ["auto", 0.0, 0.3, 100.0])
+def test_objective_is_that_of_the_paper(penalty):
     c = Constraints.from_labels(SPECIES, 200, error=0.2, dont_know=0.1, random_state=0)
     c = c.with_weights(pair_weights=np.random.default_rng(0).uniform(size=200))
-    model = PCKMeans(3, weight=weight, random_state=0).fit(IRIS, constraints=c)
+    model = PCKMeans(3, penalty=penalty, random_state=0).fit(IRIS, constraints=c)
     assert model.objective_ == pytest.approx(objective(model, IRIS, c))
     assert model.n_violated_ == n_violated(model.labels_, c)
-    assert weight == "auto" or model.weight_ == pytest.approx(weight)
+    assert penalty == "auto" or model.penalty_ == pytest.approx(penalty)
 
 
-@pytest.mark.parametrize("weight", ["auto", 0.1, 10.0])
+@pytest.mark.parametrize("penalty", ["auto", 0.1, 10.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_objective_never_rises(weight, seed):
+def test_objective_never_rises(penalty, seed):
     c = Constraints.from_labels(SPECIES, 150, error=0.1 * seed, random_state=seed)
     path = [
-        PCKMeans(3, weight=weight, n_init=1, max_iter=n, random_state=seed)
+        PCKMeans(3, penalty=penalty, n_init=1, max_iter=n, random_state=seed)
         .fit(IRIS, constraints=c)
         .objective_
         for n in range(1, 10)
@@ -57,10 +57,10 @@ def test_without_answers_inertia_is_that_of_k_means(load):
     assert 2 * model.objective_ < 1.02 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
 
 
-def test_a_large_weight_keeps_answers_and_weight_0_is_k_means():
+def test_a_large_penalty_keeps_answers_and_penalty_0_is_k_means():
     c = Constraints.from_labels(SPECIES, 60, random_state=0)
-    assert PCKMeans(3, weight=1e6, random_state=0).fit(IRIS, constraints=c).n_violated_ == 0
-    free = PCKMeans(3, weight=0.0, random_state=0).fit(IRIS, constraints=c)
+    assert PCKMeans(3, penalty=1e6, random_state=0).fit(IRIS, constraints=c).n_violated_ == 0
+    free = PCKMeans(3, penalty=0.0, random_state=0).fit(IRIS, constraints=c)
     plain = KMeans(3, n_init=10, random_state=0).fit(IRIS)
     assert adjusted_rand_score(plain.labels_, free.labels_) > 0.95
 
@@ -79,7 +79,7 @@ def test_an_answer_given_twice_counts_twice():
     c = Constraints.from_pairs(must_link=[(0, 149)], cannot_link=[(0, 149)], n_samples=150)
     for answer, is_same in ((0, True), (1, False)):
         labels = (
-            PCKMeans(3, weight=1e3, random_state=0)
+            PCKMeans(3, penalty=1e3, random_state=0)
             .fit(IRIS, constraints=c + c.select(pairs=[answer]))
             .labels_
         )
@@ -94,14 +94,14 @@ def test_a_few_wrong_answers_do_not_change_clear_groups():
     assert model.n_violated_ == n_violated(y, c) > 0
 
 
-def test_the_automatic_weight_scales_with_the_units_of_features():
+def test_the_automatic_penalty_scales_with_the_units_of_features():
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
     model = PCKMeans(3, random_state=0).fit(IRIS, constraints=c)
     inertia = KMeans(3, n_init=10, random_state=0).fit(IRIS).inertia_
-    assert model.weight_ == pytest.approx(0.5 * inertia / 150, rel=0.2)
+    assert model.penalty_ == pytest.approx(0.5 * inertia / 150, rel=0.2)
     larger = PCKMeans(3, random_state=0).fit(IRIS * 1000 + 5, constraints=c)
     np.testing.assert_array_equal(larger.labels_, model.labels_)
-    assert larger.weight_ == pytest.approx(1e6 * model.weight_)
+    assert larger.penalty_ == pytest.approx(1e6 * model.penalty_)
 
 
 def test_same_seed_gives_the_same_labels():
@@ -129,24 +129,24 @@ def test_fewer_different_rows_than_groups_warn():
     assert model.predict(X).tolist() == model.labels_.tolist()
 
 
-@pytest.mark.parametrize("weight", [-0.1, "heavy", None, np.nan, np.inf, True])
-def test_invalid_weights_raise(weight):
-    with pytest.raises(InvalidParameterError, match="weight"):
-        PCKMeans(3, weight=weight).fit(IRIS)
+@pytest.mark.parametrize("penalty", [-0.1, "heavy", None, np.nan, np.inf, True])
+def test_invalid_penalties_raise(penalty):
+    with pytest.raises(InvalidParameterError, match="penalty"):
+        PCKMeans(3, penalty=penalty).fit(IRIS)
 
 
 def test_must_links_that_leave_groups_empty_warn():
     together = [(i, j) for i in range(20) for j in range(i)]
     c = Constraints.from_pairs(must_link=together, n_samples=20)
-    model = PCKMeans(3, weight=1e6, random_state=0)
+    model = PCKMeans(3, penalty=1e6, random_state=0)
     with pytest.warns(FewerGroupsWarning, match="1 group: no row was assigned to the other groups"):
         model.fit(IRIS[:100:5], constraints=c)
 
 
-def test_a_weight_too_large_to_compute_with_raises():
+def test_a_penalty_too_large_to_compute_with_raises():
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
-    with pytest.raises(InvalidParameterError, match=r"squared units .* weight=\"auto\""):
-        PCKMeans(3, weight=1.0).fit(IRIS * 1e-200, constraints=c)
+    with pytest.raises(InvalidParameterError, match=r"squared units .* penalty=\"auto\""):
+        PCKMeans(3, penalty=1.0).fit(IRIS * 1e-200, constraints=c)
     tiny = PCKMeans(3, random_state=0).fit(IRIS * 2.0**-660, constraints=c)
     usual = PCKMeans(3, random_state=0).fit(IRIS, constraints=c)
     np.testing.assert_array_equal(tiny.labels_, usual.labels_)

@@ -26,12 +26,12 @@ TRIPLETS = Constraints.from_triplets(
 )
 
 
-def run_of(weight=5.0, max_iter=100, seed=0, n_groups=3):
-    comparisons = Comparisons.of(X, inequalities_of(TRIPLETS), weight)
+def run_of(penalty=5.0, max_iter=100, seed=0, n_groups=3):
+    comparisons = Comparisons.of(X, inequalities_of(TRIPLETS), penalty)
     return comparisons, descend_with_weights(X, comparisons, n_groups, 2.0, 0.01, max_iter, seed)
 
 
-def plain_objective(run, weight=5.0, power=2.0, floor=0.01):
+def plain_objective(run, penalty=5.0, power=2.0, floor=0.01):
     """The objective, written as sums over rows and answers."""
     total = 0.0
     for x, g in zip(X, run.labels, strict=True):
@@ -39,7 +39,7 @@ def plain_objective(run, weight=5.0, power=2.0, floor=0.01):
     for (a, b, c), answer in zip(TRIPLETS.triplets, TRIPLETS.triplet_answers, strict=True):
         near, far = (b, c) if answer == 0 else (c, b)
         w = run.shares[run.labels[a]] ** power
-        total += weight * max(0.0, w @ (X[a] - X[near]) ** 2 - w @ (X[a] - X[far]) ** 2)
+        total += penalty * max(0.0, w @ (X[a] - X[near]) ** 2 - w @ (X[a] - X[far]) ** 2)
     return total
 
 
@@ -51,9 +51,9 @@ def test_the_objective_is_the_sum_over_rows_and_answers():
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("weight", [0.0, 1.0, 100.0])
-def test_no_iteration_raises_the_objective(seed, weight):
-    found = [run_of(weight, n_iter, seed)[1].objective for n_iter in range(1, 12)]
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 100.0])
+def test_no_iteration_raises_the_objective(seed, penalty):
+    found = [run_of(penalty, n_iter, seed)[1].objective for n_iter in range(1, 12)]
     assert (np.diff(found) <= 1e-9 * found[0]).all()
 
 
@@ -69,7 +69,7 @@ def test_without_answers_shares_are_those_of_the_closed_form():
 
 def test_triplets_choose_between_two_partitions():
     without = SSSVaD(2, random_state=0).fit(X)
-    model = SSSVaD(2, weight=10.0, random_state=0).fit(X, constraints=TRIPLETS)
+    model = SSSVaD(2, penalty=10.0, random_state=0).fit(X, constraints=TRIPLETS)
     assert adjusted_rand_score(y, without.labels_) < 0.1
     assert adjusted_rand_score(y, model.labels_) > 0.8
     assert (model.shares_[:, 0] > 0.5).all()
@@ -101,8 +101,8 @@ def test_weights_of_answers_matter_and_dont_knows_are_ignored():
         model = SSSVaD(2, random_state=0).fit(X, constraints=answers)
         np.testing.assert_array_equal(model.shares_, plain.shares_)
     half = TRIPLETS.with_weights(triplet_weights=np.full(len(TRIPLETS.triplets), 0.5))
-    a = SSSVaD(2, weight=4.0, random_state=0).fit(X, constraints=half)
-    b = SSSVaD(2, weight=2.0, random_state=0).fit(X, constraints=TRIPLETS)
+    a = SSSVaD(2, penalty=4.0, random_state=0).fit(X, constraints=half)
+    b = SSSVaD(2, penalty=2.0, random_state=0).fit(X, constraints=TRIPLETS)
     np.testing.assert_allclose(a.shares_, b.shares_)
 
 
@@ -132,7 +132,7 @@ def test_unsupported_answers_and_invalid_parameters_raise():
     ):
         with pytest.raises(UnsupportedConstraintError, match="SSSVaD"):
             SSSVaD(2).fit(X, constraints=answers)
-    for wrong in ({"power": 1.0}, {"weight": -1.0}, {"n_clusters": N + 1}, {"ridge": 0.0}):
+    for wrong in ({"power": 1.0}, {"penalty": -1.0}, {"n_clusters": N + 1}, {"ridge": 0.0}):
         with pytest.raises(InvalidParameterError):
             SSSVaD(**{"n_clusters": 2} | wrong).fit(X)
 

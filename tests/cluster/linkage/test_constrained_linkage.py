@@ -247,7 +247,7 @@ D4 = np.ones((4, 4)) - np.eye(4)
 )
 def test_invalid_distances_raise(D, message):
     with pytest.raises(InvalidDataError, match=message):
-        ConstrainedLinkage(metric="precomputed").fit(D)
+        ConstrainedLinkage(2, metric="precomputed").fit(D)
 
 
 @pytest.mark.parametrize(
@@ -257,15 +257,15 @@ def test_invalid_distances_raise(D, message):
         {"n_clusters": 2.5},
         {"linkage": "centroid"},
         {"metric": "manhattan"},
-        {"distance_threshold": -1.0},
-        {"distance_threshold": 1.0},
+        {"n_clusters": None, "distance_threshold": -1.0},
+        {"n_clusters": 2, "distance_threshold": 1.0},
         {"n_clusters": None},
     ],
 )
 def test_parameters_outside_their_ranges_raise(parameters):
-    (name,) = parameters
+    *_, name = parameters
     with pytest.raises(InvalidParameterError, match=name):
-        ConstrainedLinkage(**parameters).fit(X)
+        ConstrainedLinkage(**{"n_clusters": 2} | parameters).fit(X)
 
 
 def test_more_groups_than_rows_raise():

@@ -41,7 +41,7 @@ def test_it_merges_in_the_order_of_distances(n, n_groups, m, seed):
     y, k = random.randint(n_groups, size=n), min(n, 1 + seed % 5)
     answers = Constraints.from_labels(y, min(m, n * (n - 1) // 2), random_state=random)
     with silenced():
-        model = HACC(k, affinity="precomputed").fit(D, constraints=answers)
+        model = HACC(k, metric="precomputed").fit(D, constraints=answers)
     groups = reference.hacc(by_distance(D), n, k, answers.must_link, answers.cannot_link)
     assert np.array_equal(model.labels_, reference.labels(groups, n))
     assert model.n_clusters_ == len(groups)
@@ -51,7 +51,7 @@ def test_it_merges_in_the_order_of_distances(n, n_groups, m, seed):
 
 def test_without_answers_it_is_single_linkage():
     X = points(40, 0)
-    model = HACC(6, affinity="precomputed").fit(squareform(pdist(X)))
+    model = HACC(6, metric="precomputed").fit(squareform(pdist(X)))
     expected = fcluster(linkage(pdist(X), "single"), 6, "maxclust")
     assert np.array_equal(
         np.equal.outer(model.labels_, model.labels_), np.equal.outer(*[expected] * 2)
@@ -61,8 +61,8 @@ def test_without_answers_it_is_single_linkage():
 @pytest.mark.parametrize("factor", [1e-150, 1e150])
 def test_units_do_not_matter(factor):
     D = squareform(pdist(points(30, 1)))
-    labels = HACC(4, affinity="precomputed").fit(D).labels_
-    assert np.array_equal(HACC(4, affinity="precomputed").fit(D * factor).labels_, labels)
+    labels = HACC(4, metric="precomputed").fit(D).labels_
+    assert np.array_equal(HACC(4, metric="precomputed").fit(D * factor).labels_, labels)
 
 
 def test_a_bridge_of_rows_does_not_join_groups():
@@ -81,27 +81,27 @@ def test_groups_are_those_of_one_minus_the_probabilities():
     distances = 1 - P + 1e-3 * D / D.max()
     np.fill_diagonal(distances, 0)
     model = HACC(5, random_state=0).fit(X)
-    assert np.array_equal(model.labels_, HACC(5, affinity="precomputed").fit(distances).labels_)
+    assert np.array_equal(model.labels_, HACC(5, metric="precomputed").fit(distances).labels_)
 
 
 def test_a_dead_end_is_reported():
     answers = Constraints.from_pairs(cannot_link=[(0, 1), (0, 2), (1, 2)], n_samples=3)
     with pytest.warns(DeadEndWarning, match="ends with 3 groups"):
-        model = HACC(2, affinity="precomputed").fit(1 - np.eye(3), constraints=answers)
+        model = HACC(2, metric="precomputed").fit(1 - np.eye(3), constraints=answers)
     assert (model.n_clusters_, model.is_reached_) == (3, False)
 
 
 def test_must_links_may_leave_fewer_groups():
     answers = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], n_samples=3)
     with pytest.warns(FewerGroupsWarning, match="ends with 1 groups"):
-        model = HACC(2, affinity="precomputed").fit(1 - np.eye(3), constraints=answers)
+        model = HACC(2, metric="precomputed").fit(1 - np.eye(3), constraints=answers)
     assert (model.n_clusters_, model.is_reached_) == (1, False)
 
 
 def test_contradictions_are_refused():
     answers = Constraints(4, pairs=[(0, 1, 1), (1, 2, 1), (0, 2, 0)])
     with pytest.raises(InconsistentConstraintsError):
-        HACC(2, affinity="precomputed").fit(1 - np.eye(4), constraints=answers)
+        HACC(2, metric="precomputed").fit(1 - np.eye(4), constraints=answers)
 
 
 @given(runs=st.integers(1, 5), n=st.integers(1, 12), seed=st.integers(0, 99))

@@ -19,7 +19,7 @@ D = cdist(X, X)
 @pytest.mark.parametrize("swaps", ["eager", "best"])
 def test_with_all_candidates_the_result_is_one_of_pam(swaps):
     table = D[:25, :25].tolist()
-    model = FastPAM(4, candidates=25, swaps=swaps, random_state=0).fit(X[:25])
+    model = FastPAM(4, n_candidates=25, swaps=swaps, random_state=0).fit(X[:25])
     medoids = model.medoid_indices_.tolist()
     found = reference.medoid_cost(table, medoids)
     assert model.inertia_ == pytest.approx(found)
@@ -27,7 +27,7 @@ def test_with_all_candidates_the_result_is_one_of_pam(swaps):
     assert reference.medoid_cost(table, end) == pytest.approx(found, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", [FastPAM(4, candidates=12), CLARANS(4)])
+@pytest.mark.parametrize("method", [FastPAM(4, n_candidates=12), CLARANS(4)])
 def test_costs_are_near_those_of_all_swaps(method):
     best = KMedoids(4, random_state=0).fit(X).inertia_
     model = method.set_params(random_state=0).fit(X)
@@ -47,7 +47,7 @@ def test_distances_give_the_result_of_features(method):
 def test_one_group_has_the_medoid_of_all_rows(method):
     method.set_params(n_init=1, random_state=0)
     if isinstance(method, FastPAM):
-        method.set_params(candidates=60)
+        method.set_params(n_candidates=60)
     if isinstance(method, CLARANS):
         method.set_params(max_neighbors=1000)
     assert method.fit(X).medoid_indices_.tolist() == [D.sum(axis=1).argmin()]
@@ -63,7 +63,7 @@ def test_fewer_different_rows_than_groups(method):
 def test_bad_numbers_of_candidates(monkeypatch):
     for candidates in (3, 61):
         with pytest.raises(InvalidParameterError, match="at least n_clusters and at most"):
-            FastPAM(4, candidates=candidates).fit(X)
+            FastPAM(4, n_candidates=candidates).fit(X)
     monkeypatch.setattr(fast_pam, "MAX_ENTRIES", 1000)
-    with pytest.raises(TooLargeError, match="lower candidates"):
-        FastPAM(4, candidates=20).fit(X)
+    with pytest.raises(TooLargeError, match="lower n_candidates"):
+        FastPAM(4, n_candidates=20).fit(X)

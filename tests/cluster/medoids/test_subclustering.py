@@ -48,7 +48,7 @@ def test_rows_are_numbered_center_first_and_nearest_next(overlap):
 @pytest.mark.parametrize("overlap", ["penalty", "rule"])
 @pytest.mark.parametrize("swaps", ["eager", "best"])
 def test_the_cost_is_that_of_the_thesis(overlap, swaps):
-    model = fitted(overlap=overlap, swaps=swaps, members="nearest", scale=0.5, candidates=160)
+    model = fitted(overlap=overlap, swaps=swaps, members="nearest", scale=0.5, n_candidates=160)
     nearest = np.sort(D, axis=1)[:, 1:4]
     assert model.scale_ == pytest.approx(0.5 * np.median(nearest[:, -1]))
     own = (nearest / model.scale_).sum(axis=1)
@@ -153,7 +153,7 @@ def test_rows_too_near_for_single_precision():
 
 def test_first_centers():
     first = np.arange(0, 60, 10)
-    model = fitted(init=first, candidates=20)
+    model = fitted(init=first, n_candidates=20)
     assert set(first) <= set(model.candidates_)
     assert len(model.candidates_) == 20
     for wrong in ([0, 0, 1, 2, 3, 4], [0, 1], [0, 1, 2, 3, 4, 160], "k-means++"):
@@ -183,9 +183,9 @@ def test_equal_rows():
     ("parameters", "message"),
     [
         ({"size": 27}, "needs 162 rows, but there are only 160"),
-        ({"candidates": 5}, "at least n_clusters and at most the number of rows"),
-        ({"candidates": 161}, "at least n_clusters and at most the number of rows"),
-        ({"candidates": 20_001}, "candidates must be"),
+        ({"n_candidates": 5}, "at least n_clusters and at most the number of rows"),
+        ({"n_candidates": 161}, "at least n_clusters and at most the number of rows"),
+        ({"n_candidates": 20_001}, "candidates must be"),
         ({"scale": 0.0}, "scale must be"),
         ({"overlap": "none"}, "overlap must be"),
     ],
@@ -197,7 +197,7 @@ def test_bad_parameters(parameters, message):
 
 def test_too_many_clusters_for_a_table_of_candidates(monkeypatch):
     monkeypatch.setattr(subclustering, "MAX_DENSE_ROWS", 59)
-    with pytest.raises(TooLargeError, match="set candidates to at most 59"):
+    with pytest.raises(TooLargeError, match="set n_candidates to at most 59"):
         fitted()
 
 

@@ -227,6 +227,7 @@ def test_parameters_are_checked():
         with pytest.raises(InvalidParameterError, match="similarity must be an estimator"):
             LinkedAffinity(wrong).fit(X)
         with pytest.raises(InvalidParameterError, match="similarity must be an estimator"):
-            SimilarityClustering(wrong).fit(X)
-    with pytest.raises(InvalidParameterError, match="clusterer must be an estimator"):
-        SimilarityClustering(None, "kmeans").fit(X)
+            SimilarityClustering(wrong, SpectralClustering(2)).fit(X)
+    for clusterer in ("kmeans", None):
+        with pytest.raises(InvalidParameterError, match="clusterer must be an estimator"):
+            SimilarityClustering(E2CP(), clusterer).fit(X)

@@ -116,8 +116,8 @@ def test_a_weight_counts_as_part_of_an_answer(method, answers):
     once = method.fit(X, constraints=answers + answers + other).metric_
     weighed = method.fit(X, constraints=answers + other.with_weights(**half)).metric_
     if isinstance(method, LSML):  # twice the answers count twice relative to the Euclidean prior
-        double = LSML(weight=2.0).fit(X, constraints=answers + answers + other).metric_
-        weighed = LSML(weight=2.0).fit(X, constraints=answers + other.with_weights(**half)).metric_
+        double = LSML(penalty=2.0).fit(X, constraints=answers + answers + other).metric_
+        weighed = LSML(penalty=2.0).fit(X, constraints=answers + other.with_weights(**half)).metric_
         once = double
     if isinstance(method, KISSME):  # relative to its prior as well
         once = KISSME(shrinkage=18).fit(X, constraints=answers + answers + other).metric_
@@ -174,7 +174,7 @@ def test_an_odd_one_out_is_two_comparisons(method):
     )  # fmt: skip
 
 
-def lsml_objective(metric, weight, data=X):
+def lsml_objective(metric, penalty, data=X):
     a, b, c = TRIPLETS.triplets.T
     kept = TRIPLETS.triplet_answers >= 0
     swapped = TRIPLETS.triplet_answers == 1
@@ -182,32 +182,32 @@ def lsml_objective(metric, weight, data=X):
     far = np.column_stack([a, np.where(swapped, b, c)])[kept]
     residual = np.sqrt(squared(metric, near, data)) - np.sqrt(squared(metric, far, data))
     divergence = np.trace(metric) - np.linalg.slogdet(metric)[1] - len(metric)
-    return weight * (np.maximum(residual, 0) ** 2).mean() + divergence
+    return penalty * (np.maximum(residual, 0) ** 2).mean() + divergence
 
 
-@pytest.mark.parametrize("weight", [1.0, 50.0])
-def test_lsml_minimizes_the_paper_s_objective(weight):
-    model = LSML(weight=weight).fit(X, constraints=TRIPLETS)
-    least = lsml_objective(model.metric_, weight)
+@pytest.mark.parametrize("penalty", [1.0, 50.0])
+def test_lsml_minimizes_the_paper_s_objective(penalty):
+    model = LSML(penalty=penalty).fit(X, constraints=TRIPLETS)
+    least = lsml_objective(model.metric_, penalty)
     assert Units.of_mean_variance(X).unit == pytest.approx(1.0)
     assert model.objective_ == pytest.approx(least, rel=1e-6)
     # Convex: a minimum nearby is the minimum.
     for _ in range(50):
         change = RNG.normal(size=(3, 3))
         near = model.metric_ + 1e-3 * np.linalg.eigvalsh(model.metric_)[0] * (change + change.T)
-        assert lsml_objective(near, weight) >= least - 1e-9
+        assert lsml_objective(near, penalty) >= least - 1e-9
 
 
-def test_lsml_s_auto_weight_is_ten_times_the_number_of_comparisons():
+def test_lsml_s_auto_penalty_is_ten_times_the_number_of_comparisons():
     n = int((TRIPLETS.triplet_answers >= 0).sum())
-    auto, given = LSML(), LSML(weight=10.0 * n)
+    auto, given = LSML(), LSML(penalty=10.0 * n)
     np.testing.assert_allclose(
         auto.fit(X, constraints=TRIPLETS).metric_, given.fit(X, constraints=TRIPLETS).metric_
     )
 
 
-def test_lsml_of_weight_0_stays_euclidean():
-    model = LSML(weight=0.0).fit(X, constraints=TRIPLETS)
+def test_lsml_of_penalty_0_stays_euclidean():
+    model = LSML(penalty=0.0).fit(X, constraints=TRIPLETS)
     np.testing.assert_allclose(model.metric_, np.eye(3), atol=1e-6)
 
 

@@ -48,7 +48,7 @@ class DCRC(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Largest number of groups.
     epsilon : float in [0, 2/3] or "annotators", default=0.05
         Expected share of wrong answers. With 0, a row may be only in groups that agree with most of
@@ -215,7 +215,7 @@ class DCRC(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         epsilon: float | Literal["annotators"] = 0.05,
         tau: float | Literal["cv"] = "cv",

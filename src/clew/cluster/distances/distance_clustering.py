@@ -52,11 +52,11 @@ class DistanceClustering(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=None
-        Number of groups. None is that of the clusterer; 8 if there is no `clusterer`.
+    n_clusters : int or None, default=None
+        Number of groups. None is that of the `clusterer`, which then must be given.
     clusterer : estimator, default=None
         A clusterer of distances, with ``metric="precomputed"``; it is given the answers if it takes
-        any. None is ``COPKMeans(metric="precomputed")``.
+        any. None is ``COPKMeans(n_clusters, metric="precomputed")``.
     similarities : list of (name, estimator), default=None
         Ways to learn distances. The given distances are always compared, under the name "given".
         None is `DistLQP` and `ShortestPaths`.
@@ -246,7 +246,12 @@ class DistanceClustering(ConstrainedClusterer):
         fold_seed, *seeds = derived_seeds(self.random_state, 2)
         check_part(self, "clusterer", self.clusterer)
         given = self.clusterer
-        given = COPKMeans(metric="precomputed") if given is None else given
+        if given is None:
+            if self.n_clusters is None:
+                raise InvalidParameterError(
+                    "DistanceClustering() needs n_clusters, the number of groups, or a clusterer"
+                )
+            given = COPKMeans(self.n_clusters, metric="precomputed")
         if getattr(given, "metric", None) != "precomputed":
             raise InvalidParameterError(
                 f'DistanceClustering: the clusterer must take distances, metric="precomputed", '

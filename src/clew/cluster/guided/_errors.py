@@ -15,7 +15,7 @@ from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Floats
 from clew.constraints import AnswerTable, Constraints
 from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
-from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust import AnswerPosterior, ConfusionMatrices
 from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
 from clew.trust.annotators import forced_choice_kinds, matrices_around
 from clew.trust.doubts import judged
@@ -35,7 +35,7 @@ class AnswerErrors(NamedTuple):
     rate: float
     interval: tuple[float, float]
     confusion: ConfusionMatrices
-    doubts: AnswerDoubts
+    doubts: AnswerPosterior
 
 
 def informative_answers(answers: Constraints) -> Constraints:
@@ -132,7 +132,7 @@ def judged_answers(
     return AnswerErrors(rate, interval, confusion, _doubts(answers, model, joints))
 
 
-def _doubts(answers: Constraints, model: AnswerModel, joints: Sequence[Floats]) -> AnswerDoubts:
+def _doubts(answers: Constraints, model: AnswerModel, joints: Sequence[Floats]) -> AnswerPosterior:
     """Probability that each answer is wrong, NaN for those that `model` leaves out."""
     forced = forced_choice_kinds(answers)
     p_wrong = [np.full(len(table), np.nan) for table in answers.tables]
@@ -144,7 +144,7 @@ def _doubts(answers: Constraints, model: AnswerModel, joints: Sequence[Floats]) 
             is_used &= ~answers.is_dont_know
         p_wrong[at][is_used], other[at][is_used] = found.p_wrong, found.alternative
     pairs, triplets, odd = p_wrong
-    return AnswerDoubts(pairs, triplets, odd, answers, (other[0], other[1], other[2]))
+    return AnswerPosterior(pairs, triplets, odd, answers, (other[0], other[1], other[2]))
 
 
 def errors_given_labels(
@@ -169,11 +169,11 @@ def errors_given_labels(
         label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
         alternatives.append(np.array(CODES[table.kind])[label])
     (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = wrong, alternatives
-    doubts = AnswerDoubts(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))
+    doubts = AnswerPosterior(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))
     return AnswerErrors(rate, interval, confusion, doubts)
 
 
-def doubts_of_all(answers: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
+def doubts_of_all(answers: Constraints, doubts: AnswerPosterior) -> AnswerPosterior:
     """Insert NaN for the answers of weight 0."""
     every = [np.full(len(table), np.nan) for table in answers.tables]
     alternatives = [np.full(len(table), DONT_KNOW, dtype=np.int64) for table in answers.tables]
@@ -182,4 +182,4 @@ def doubts_of_all(answers: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
         every[at][is_informative] = [*doubts][at]
         alternatives[at][is_informative] = doubts.alternatives[at]
     (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = every, alternatives
-    return AnswerDoubts(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))
+    return AnswerPosterior(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))

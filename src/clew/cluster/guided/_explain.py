@@ -15,7 +15,7 @@ from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
 from clew.cluster.guided._result import most_probable_groups, probability_together
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
-from clew.trust import AnswerDoubts
+from clew.trust import AnswerPosterior
 from clew.trust.doubts import DOUBT
 
 __all__ = ["Explanation", "GivenAnswer", "chain_of_answers", "explanation", "row_number"]
@@ -117,7 +117,7 @@ def explanation(
     rows: tuple[int, int],
     probabilities: Any,
     known: Constraints,
-    doubts: AnswerDoubts,
+    doubts: AnswerPosterior,
     graph: csr_array,
 ) -> Explanation:
     """Collect the evidence for and against two rows being together.
@@ -130,7 +130,7 @@ def explanation(
         Probability of each group.
     known : Constraints
         The answers.
-    doubts : AnswerDoubts
+    doubts : AnswerPosterior
         Probability that each answer is wrong.
     graph : csr_array of shape (n_samples, n_samples)
         Affinities of neighbors, of the two rows at least.
@@ -174,7 +174,9 @@ def _nearest(graph: csr_array, row: int) -> NDArray[np.int64]:
     return np.asarray(graph.indices[here][order], dtype=np.int64)
 
 
-def _answers_about(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[GivenAnswer]:
+def _answers_about(
+    i: int, j: int, known: Constraints, doubts: AnswerPosterior
+) -> list[GivenAnswer]:
     found = []
     for table, p_wrong in zip(known.tables, doubts, strict=True):
         words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
@@ -195,7 +197,7 @@ def _answers_about(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> 
 
 
 def chain_of_answers(
-    i: int, j: int, known: Constraints, doubts: AnswerDoubts, *, together: bool
+    i: int, j: int, known: Constraints, doubts: AnswerPosterior, *, together: bool
 ) -> tuple[tuple[int, ...], int]:
     """Find the shortest chain of answers, not doubted, by which two rows are together or apart.
 
@@ -205,7 +207,7 @@ def chain_of_answers(
         Rows.
     known : Constraints
         The answers.
-    doubts : AnswerDoubts
+    doubts : AnswerPosterior
         Probability that each answer is wrong.
     together : bool
         Whether the chain is to imply that the rows are in one group; it has one pair of different
@@ -237,7 +239,7 @@ def chain_of_answers(
 
 
 def _credible_pairs(
-    known: Constraints, doubts: AnswerDoubts
+    known: Constraints, doubts: AnswerPosterior
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs that answers of positive weight imply which are not doubted."""
     pairs = known.select(

@@ -25,7 +25,7 @@ from clew.constraints import Constraints
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError
 from clew.graphs import check_triangles
-from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust import AnswerPosterior, ConfusionMatrices
 
 #: Predictors of new rows, made when they are first needed.
 PREDICTORS: WeakKeyDictionary[GuidedResult, RowPredictor] = WeakKeyDictionary()
@@ -49,7 +49,7 @@ class FittedGroups(ConstrainedClusterer):
     error_rate_: float
     error_interval_: tuple[float, float]
     confusion_: ConfusionMatrices
-    answer_posterior_: AnswerDoubts
+    answer_posterior_: AnswerPosterior
     scores_: dict[str, float]
     weights_: dict[str, float]
     regime_: Regime

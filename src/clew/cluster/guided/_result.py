@@ -17,7 +17,7 @@ from clew.cluster.guided._partitions import Labels
 from clew.constraints import Constraints
 from clew.exceptions import ReversedAnswersWarning
 from clew.metrics import n_violated
-from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust import AnswerPosterior, ConfusionMatrices
 
 RegimeName = Literal["features", "answers", "both", "identities"]
 #: Log-likelihood ratio from which "same" counts as rarer within groups than between them.
@@ -104,7 +104,7 @@ class GuidedResult:
         Interval that holds the true share with probability 0.95.
     confusion : ConfusionMatrices
         Error rates and confusion matrices of the annotators.
-    answer_posterior : AnswerDoubts
+    answer_posterior : AnswerPosterior
         Probability that each answer is wrong.
     scores, weights : dict of str to float
         Energy of each partition that was averaged, and its weight.
@@ -125,7 +125,7 @@ class GuidedResult:
     error_rate: float
     error_interval: tuple[float, float]
     confusion: ConfusionMatrices
-    answer_posterior: AnswerDoubts
+    answer_posterior: AnswerPosterior
     scores: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     n_violated: int
@@ -174,7 +174,7 @@ class GuidedResult:
         if errors is None:
             pairs, triplets, odd = (np.full(len(table), np.nan) for table in answers.tables)
             first, second, third = (table.answers.astype(np.int64) for table in answers.tables)
-            doubts = AnswerDoubts(pairs, triplets, odd, answers, (first, second, third))
+            doubts = AnswerPosterior(pairs, triplets, odd, answers, (first, second, third))
             confusion = ConfusionMatrices.uniform(0.1, answers.annotators, constraints=answers)
             confusion.error_rates_ = np.full(len(answers.annotators), np.nan)
             confusion.error_intervals_ = np.tile((0.0, 1.0), (len(answers.annotators), 1))

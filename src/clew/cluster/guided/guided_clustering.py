@@ -109,7 +109,7 @@ class GuidedClustering(FittedGroups):
         Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices
         Error rates and confusion matrices of the annotators.
-    answer_posterior_ : AnswerDoubts
+    answer_posterior_ : AnswerPosterior
         Probability that each answer is wrong, by kind; NaN for a don't-know and for weight 0.
         `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float

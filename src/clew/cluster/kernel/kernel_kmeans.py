@@ -46,7 +46,7 @@ class KernelKMeans(Clusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
     kernel : {"features", "precomputed"} or callable, default="features"
         What `X` is. "features": features, for ordinary k-means. "precomputed": the kernel matrix.
@@ -155,7 +155,7 @@ class KernelKMeans(Clusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         kernel: Literal["features", "precomputed"] | KernelFunction = "features",
         n_init: int = 10,

@@ -36,7 +36,7 @@ class COPKMeans(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What `X` is: features, with means as centers, or a matrix of distances between rows, with
@@ -150,7 +150,7 @@ class COPKMeans(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         algorithm: Literal["auto", "paper"] = "auto",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,13 @@ class MPCKMeans(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
-    metric : {"diagonal", "full"}, default="diagonal"
+    diagonal : bool, default=True
         Whether a metric is one weight for each feature, or a full matrix.
     per_cluster : bool, default=False
         Whether each group has its own metric. A common metric needs fewer rows and answers.
-    weight : float, default=0.1
+    penalty : float, default=0.1
         Factor of the penalties. It has no unit, because distances are relative to the learned
         variances. The paper uses 1, with which wrong answers do more harm.
     ridge : float, default=0.1
@@ -131,9 +131,9 @@ class MPCKMeans(ConstrainedClusterer):
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
-        "metric": Allowed(names=("diagonal", "full")),
+        "diagonal": Allowed(kind=bool),
         "per_cluster": Allowed(kind=bool),
-        "weight": Allowed(kind=float, low=0, high_open=True),
+        "penalty": Allowed(kind=float, low=0, high_open=True),
         "ridge": Allowed(kind=float, low=0, low_open=True, high_open=True),
         "n_init": Allowed(kind=int, low=1),
         "max_iter": Allowed(kind=int, low=1),
@@ -149,20 +149,20 @@ class MPCKMeans(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
-        metric: Literal["diagonal", "full"] = "diagonal",
+        diagonal: bool = True,
         per_cluster: bool = False,
-        weight: float = 0.1,
+        penalty: float = 0.1,
         ridge: float = 0.1,
         n_init: int = 4,
         max_iter: int = 100,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.metric = metric
+        self.diagonal = diagonal
         self.per_cluster = per_cluster
-        self.weight = weight
+        self.penalty = penalty
         self.ridge = ridge
         self.n_init = n_init
         self.max_iter = max_iter
@@ -204,8 +204,8 @@ class MPCKMeans(ConstrainedClusterer):
 
         def new_model() -> LearnedMetrics:
             return LearnedMetrics(
-                scaled, pairs, self.weight, self.ridge, self.n_clusters,
-                is_full=self.metric == "full", is_per_group=bool(self.per_cluster),
+                scaled, pairs, self.penalty, self.ridge, self.n_clusters,
+                is_full=not self.diagonal, is_per_group=bool(self.per_cluster),
             )  # fmt: skip
 
         seeds = derived_seeds(self.random_state, self.n_init)
@@ -252,7 +252,7 @@ class LearnedMetrics:
         self,
         X: NDArray[np.float64],
         pairs: WeightedPairs,
-        weight: float,
+        penalty: float,
         ridge: float,
         n_groups: int,
         *,
@@ -260,7 +260,7 @@ class LearnedMetrics:
         is_per_group: bool,
     ) -> None:
         self._X, self._pairs, self._n_groups = X, pairs, n_groups
-        self._weight = weight * pairs.weight
+        self._weight = penalty * pairs.weight
         self._between = X[pairs.rows[:, 0]] - X[pairs.rows[:, 1]]
         variances = X.var(axis=0)
         varies = variances > 0

@@ -30,18 +30,18 @@ __all__ = ["PCKMeans"]
 
 #: Iterations of the unconstrained k-means that measures the mean cost of a row.
 UNCONSTRAINED_ITERATIONS = 10
-#: The largest `weight`, in squares of the largest difference of a feature from its mean.
-MAX_WEIGHT = 1e150
+#: The largest `penalty`, in squares of the largest difference of a feature from its mean.
+MAX_PENALTY = 1e150
 
 
 class Euclidean:
     """Half the squared distance, and a constant penalty for each violated answer."""
 
-    def __init__(self, means: Means, pairs: WeightedPairs, weight: float, n_groups: int) -> None:
+    def __init__(self, means: Means, pairs: WeightedPairs, penalty: float, n_groups: int) -> None:
         self._means = means
         # Half for a must-link, whose penalty is added in both of its groups.
-        penalty = np.where(pairs.lists.is_must, 0.5, 1.0) * pairs.weight * weight
-        self._penalties = np.repeat(penalty[:, None], n_groups, axis=1)
+        per_row = np.where(pairs.lists.is_must, 0.5, 1.0) * pairs.weight * penalty
+        self._penalties = np.repeat(per_row[:, None], n_groups, axis=1)
 
     def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return half the squared distance of each row from each center."""
@@ -64,11 +64,11 @@ class PCKMeans(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
-    weight : float or "auto", default="auto"
+    penalty : float or "auto", default="auto"
         Penalty of a violated answer of weight 1. A row costs half its squared distance from its
-        center, so the weight is in squared units of the features, as in the paper. "auto" takes
+        center, so the penalty is in squared units of the features, as in the paper. "auto" takes
         the mean cost of a row in unconstrained k-means, which adapts to the units.
     n_init : int, default=10
         Number of starts; the one with the lowest objective is kept. The first, third, fifth and so
@@ -87,7 +87,7 @@ class PCKMeans(ConstrainedClusterer):
     objective_ : float
         Sum of half the squared distances of rows from their centers and of the penalties of
         violated answers, in squared units of the features.
-    weight_ : float
+    penalty_ : float
         Penalty of a violated answer of weight 1, in squared units of the features.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
         Means. Empty groups are left out.
@@ -99,7 +99,7 @@ class PCKMeans(ConstrainedClusterer):
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, there are more groups than rows, or `weight` exceeds
+        If a parameter is outside its range, there are more groups than rows, or `penalty` exceeds
         10¹⁵⁰ times the square of the largest difference of a feature from its mean.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
@@ -148,27 +148,27 @@ class PCKMeans(ConstrainedClusterer):
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
-        "weight": Allowed(names=("auto",), kind=float, low=0, high_open=True),
+        "penalty": Allowed(names=("auto",), kind=float, low=0, high_open=True),
         "n_init": Allowed(kind=int, low=1),
         "max_iter": Allowed(kind=int, low=1),
     }
 
     cluster_centers_: NDArray[np.float64]
     objective_: float
-    weight_: float
+    penalty_: float
     n_iter_: int
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
-        weight: float | Literal["auto"] = "auto",
+        penalty: float | Literal["auto"] = "auto",
         n_init: int = 10,
         max_iter: int = 100,
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.weight = weight
+        self.penalty = penalty
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
@@ -208,19 +208,19 @@ class PCKMeans(ConstrainedClusterer):
         scaled = units.scale(features)
         means, pairs = Means(scaled, np.arange(n)), weighted_pairs(known)
         seed, *seeds = derived_seeds(self.random_state, 1 + self.n_init)
-        if self.weight == "auto":
-            weight = _mean_cost(scaled, means, n_groups, seed)
+        if self.penalty == "auto":
+            penalty = _mean_cost(scaled, means, n_groups, seed)
         else:
-            weight = self._scaled_weight(units)
+            penalty = self._scaled_penalty(units)
         run, _ = best_soft_run(
-            scaled, known, lambda: Euclidean(means, pairs, weight, n_groups), n_groups,
+            scaled, known, lambda: Euclidean(means, pairs, penalty, n_groups), n_groups,
             self.max_iter, seeds, callback,
         )  # fmt: skip
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.cluster_centers_ = units.unscale(run.centers[groups])
         self.objective_ = units.unscale_squares(run.objective)
-        self.weight_ = units.unscale_squares(weight)
+        self.penalty_ = units.unscale_squares(penalty)
         self.n_iter_ = run.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -242,16 +242,16 @@ class PCKMeans(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
-    def _scaled_weight(self, units: Units) -> float:
-        """Convert `weight` to the units of the computation."""
-        weight = float(self.weight / units.unit / units.unit)
-        if weight > MAX_WEIGHT:
+    def _scaled_penalty(self, units: Units) -> float:
+        """Convert `penalty` to the units of the computation."""
+        penalty = float(self.penalty / units.unit / units.unit)
+        if penalty > MAX_PENALTY:
             raise InvalidParameterError(
-                f"PCKMeans(weight={self.weight!r}): weight is in squared units of the features, "
+                f"PCKMeans(penalty={self.penalty!r}): penalty is in squared units of the features, "
                 f"which differ from their means by at most {units.unit:.3g}, so it is too large "
-                'to compute with. Use weight="auto", or scale the features'
+                'to compute with. Use penalty="auto", or scale the features'
             )
-        return weight
+        return penalty
 
 
 def _mean_cost(X: NDArray[np.float64], means: Means, n_groups: int, seed: int) -> float:

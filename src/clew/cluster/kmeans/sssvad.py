@@ -38,9 +38,9 @@ class SSSVaD(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
-    weight : float, default=10.0
+    penalty : float, default=10.0
         Penalty of a violated comparison, for each unit by which the squared distance that should
         be smaller exceeds the other. A unit of squared distance from a center costs 1.
     power : float, default=2.0
@@ -133,7 +133,7 @@ class SSSVaD(ConstrainedClusterer):
     supports: ClassVar[Support] = Support(triplets=True, odd_one_out=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
-        "weight": Allowed(kind=float, low=0, high=1e6),
+        "penalty": Allowed(kind=float, low=0, high=1e6),
         "power": Allowed(kind=float, low=1, low_open=True, high=100),
         "ridge": Allowed(kind=float, low=0, low_open=True, high_open=True),
         "n_init": Allowed(kind=int, low=1),
@@ -151,9 +151,9 @@ class SSSVaD(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
-        weight: float = 10.0,
+        penalty: float = 10.0,
         power: float = 2.0,
         ridge: float = 0.1,
         n_init: int = 10,
@@ -161,7 +161,7 @@ class SSSVaD(ConstrainedClusterer):
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.weight = weight
+        self.penalty = penalty
         self.power = power
         self.ridge = ridge
         self.n_init = n_init
@@ -201,7 +201,7 @@ class SSSVaD(ConstrainedClusterer):
         relations = inequalities_or_refusal(self, known)
         units = Units.of_ranges(features)
         scaled = units.scale(features)
-        comparisons = Comparisons.of(scaled, relations, float(self.weight))
+        comparisons = Comparisons.of(scaled, relations, float(self.penalty))
         variances = scaled.var(axis=0)
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
         best = self._solve(scaled, comparisons, floor, callback)
@@ -267,13 +267,13 @@ class Comparisons(NamedTuple):
     """Penalty for each unit of that sum, (n_comparisons,)."""
 
     @classmethod
-    def of(cls, X: Floats, relations: Relations, weight: float) -> Self:
+    def of(cls, X: Floats, relations: Relations, penalty: float) -> Self:
         """Make comparisons from answers about three rows."""
         near, far = relations.near, relations.far
         is_anchor = (near[:, :1] == far) | (near[:, 1:] == far)
         anchor = far[is_anchor]
         gap = (X[near[:, 0]] - X[near[:, 1]]) ** 2 - (X[far[:, 0]] - X[far[:, 1]]) ** 2
-        return cls(anchor, gap, relations.weight * weight)
+        return cls(anchor, gap, relations.weight * penalty)
 
     def costs(self, weights: Floats, n_rows: int) -> Floats:
         """Return the penalties of each row as an anchor in each group, (n_rows, n_groups)."""

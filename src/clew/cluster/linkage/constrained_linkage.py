@@ -47,7 +47,7 @@ class ConstrainedLinkage(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int or None, default=2
+    n_clusters : int or None, default=None
         Number of groups. Must be None if and only if `distance_threshold` is given.
     linkage : {"average", "single", "complete", "ward"}, default="average"
         Distance between two groups: the mean, the smallest or the largest distance between their
@@ -151,7 +151,7 @@ class ConstrainedLinkage(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int | None = 2,
+        n_clusters: int | None = None,
         *,
         linkage: Literal["average", "single", "complete", "ward"] = "average",
         metric: Literal["euclidean", "precomputed"] = "euclidean",

@@ -58,18 +58,18 @@ class HACC(ConstrainedClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int
         Number of groups.
-    affinity : {"consensus", "precomputed"}, default="consensus"
+    metric : {"consensus", "precomputed"}, default="consensus"
         "consensus": `X` has features, and the distance of two rows is ``1 - P`` with P from
         `consensus_probabilities`, plus a thousandth of their relative Euclidean distance.
         "precomputed": `X` has the distances.
     n_runs : int, default=100
         Number of clusterings from which P is computed; used by "consensus".
-    n_jobs : int or None, default=None
-        Number of threads for these clusterings, as in joblib.
     random_state : int, RandomState or None, default=None
         Seed of these clusterings.
+    n_jobs : int or None, default=None
+        Number of threads for these clusterings, as in joblib.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class HACC(ConstrainedClusterer):
     >>> from clew.cluster import HACC
     >>> D = [[0, 1, 2, 9], [1, 0, 3, 8], [2, 3, 0, 7], [9, 8, 7, 0]]
     >>> c = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=4)
-    >>> HACC(2, affinity="precomputed").fit(D, constraints=c).labels_
+    >>> HACC(2, metric="precomputed").fit(D, constraints=c).labels_
     array([0, 1, 0, 0])
     """
 
@@ -139,7 +139,7 @@ class HACC(ConstrainedClusterer):
 
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
-        "affinity": Allowed(names=("consensus", "precomputed")),
+        "metric": Allowed(names=("consensus", "precomputed")),
         "n_runs": Allowed(kind=int, low=1),
     }
 
@@ -148,23 +148,23 @@ class HACC(ConstrainedClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int,
         *,
-        affinity: Literal["consensus", "precomputed"] = "consensus",
+        metric: Literal["consensus", "precomputed"] = "consensus",
         n_runs: int = 100,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.affinity = affinity
+        self.metric = metric
         self.n_runs = n_runs
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.input_tags.positive_only = self.affinity == "precomputed"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
     @guarded_fit
@@ -195,7 +195,7 @@ class HACC(ConstrainedClusterer):
         self
         """
         check_parameters(self, self._allowed)
-        is_given = self.affinity == "precomputed"
+        is_given = self.metric == "precomputed"
         checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
         check_n_clusters(self, len(checked))
         check_dense_size(len(checked))
@@ -211,7 +211,7 @@ class HACC(ConstrainedClusterer):
 
     def _edges(self, checked: NDArray[np.float64]) -> Edges:
         """Order the pairs of rows."""
-        if self.affinity == "precomputed":
+        if self.metric == "precomputed":
             return edges_in_order(given(checked), len(checked))
         probabilities = consensus_probabilities(
             checked, self.n_clusters,
@@ -235,8 +235,8 @@ def consensus_probabilities(
     n_runs: int = 100,
     metric: Literal["euclidean", "precomputed"] = "euclidean",
     method: Literal["kmeans", "kmedoids"] = "kmeans",
-    n_jobs: int | None = None,
     random_state: RandomState = None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float32]:
     """Estimate for each two rows the probability that they are in the same group.
 
@@ -256,10 +256,10 @@ def consensus_probabilities(
     method : {"kmeans", "kmedoids"}, default="kmeans"
         K-means on the 20 leading principal coordinates of the rows (classical multidimensional
         scaling), or alternating k-medoids on the distances.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib.
 
     Returns
     -------

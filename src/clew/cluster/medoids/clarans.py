@@ -34,7 +34,7 @@ class CLARANS(MedoidsClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
     max_neighbors : int or "auto", default="auto"
         Number of random swaps in a row that do not lower the sum, after which a start ends. "auto"
@@ -105,7 +105,7 @@ class CLARANS(MedoidsClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         max_neighbors: int | Literal["auto"] = "auto",
         metric: Metric = "euclidean",

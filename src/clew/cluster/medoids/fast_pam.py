@@ -37,9 +37,9 @@ class FastPAM(MedoidsClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
-    candidates : int or "auto", default="auto"
+    n_candidates : int or "auto", default="auto"
         Number of rows, drawn at random, that may become medoids. "auto" draws 20 for each group.
     swaps : {"eager", "best"}, default="eager"
         "eager" makes the best swap of each candidate in turn. "best", as in PAM and the thesis,
@@ -114,16 +114,16 @@ class FastPAM(MedoidsClusterer):
 
     _allowed: ClassVar[dict[str, Any]] = {
         **MedoidsClusterer._allowed,
-        "candidates": Allowed(names=("auto",), kind=int, low=1),
+        "n_candidates": Allowed(names=("auto",), kind=int, low=1),
         "swaps": Allowed(names=("eager", "best")),
         "max_iter": Allowed(kind=int, low=1),
     }
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
-        candidates: int | Literal["auto"] = "auto",
+        n_candidates: int | Literal["auto"] = "auto",
         swaps: Literal["eager", "best"] = "eager",
         metric: Metric = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
@@ -132,7 +132,7 @@ class FastPAM(MedoidsClusterer):
         random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.candidates = candidates
+        self.n_candidates = n_candidates
         self.swaps = swaps
         self.metric = metric
         self.metric_params = metric_params
@@ -145,20 +145,20 @@ class FastPAM(MedoidsClusterer):
         n_candidates = self._resolved_candidates(n_samples)
         if not self.n_clusters <= n_candidates <= n_samples:
             raise InvalidParameterError(
-                f"FastPAM(n_clusters={self.n_clusters}, candidates={n_candidates}): candidates "
+                f"FastPAM(n_clusters={self.n_clusters}, n_candidates={n_candidates}): n_candidates "
                 f"must be at least n_clusters and at most the number of rows, {n_samples}"
             )
         if n_candidates * n_samples > MAX_ENTRIES:
             raise TooLargeError(
                 f"the distances from {n_candidates:,} candidates to {n_samples:,} rows would take "
-                f"{4e-9 * n_candidates * n_samples:.0f} GB; lower candidates, or use KMedoids, "
+                f"{4e-9 * n_candidates * n_samples:.0f} GB; lower n_candidates, or use KMedoids, "
                 "which samples rows"
             )
 
     def _resolved_candidates(self, n_samples: int) -> int:
-        if isinstance(self.candidates, str):
+        if isinstance(self.n_candidates, str):
             return min(CANDIDATES_PER_CLUSTER * self.n_clusters, n_samples)
-        return self.candidates
+        return self.n_candidates
 
     def _solve(self, distances: RowDistances, seeds: list[int], random: Generator) -> MedoidRun:
         """Search for swaps from each start."""

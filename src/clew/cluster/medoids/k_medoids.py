@@ -30,7 +30,7 @@ class KMedoids(MedoidsClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of groups.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's ``pairwise_distances``, such as "cosine" or "manhattan"; a
@@ -127,7 +127,7 @@ class KMedoids(MedoidsClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         metric: Metric = "euclidean",
         metric_params: Mapping[str, Any] | None = None,

@@ -35,8 +35,8 @@ def purest_examples(
     confidence: ArrayLike | None = None,
     metric: Metric = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
-    n_jobs: int | None = None,
     random_state: RandomState = 0,
+    n_jobs: int | None = None,
 ) -> Index:
     """Find the purest examples of each group: near each other, and far from other groups.
 
@@ -56,10 +56,10 @@ def purest_examples(
         "precomputed" if `X` holds the distances.
     metric_params : dict, default=None
         Further arguments of the metric.
-    n_jobs : int or None, default=None
-        Number of threads.
     random_state : int, RandomState or None, default=0
         Draws the rows of large groups that may become centers.
+    n_jobs : int or None, default=None
+        Number of threads.
 
     Returns
     -------

@@ -58,12 +58,12 @@ class Subclustering(Clusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int
         Number of subclusters (K).
     size : int, default=10
         Number of rows of each subcluster, its center among them; at most the number of rows of the
         smallest group that is to be found.
-    candidates : int or "auto", default="auto"
+    n_candidates : int or "auto", default="auto"
         Number of rows, drawn at random, that may become centers. "auto" draws 10 to 25 for each
         subcluster: 4,000 in all where these limits allow it.
     overlap : {"auto", "shared", "penalty", "both", "silhouette", "rule"}, default="auto"
@@ -94,10 +94,10 @@ class Subclustering(Clusterer):
         First centers: random candidates, or these row numbers, which then are candidates.
     n_init : int, default=4
         Number of random starts; the one with the lowest cost is kept.
-    n_jobs : int or None, default=None
-        Number of threads that search for nearest rows; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of candidates and starts.
+    n_jobs : int or None, default=None
+        Number of threads that search for nearest rows; the result does not depend on it.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Subclustering(Clusterer):
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
         "size": Allowed(kind=int, low=1),
-        "candidates": Allowed(names=("auto",), kind=int, low=1, high=MAX_DENSE_ROWS),
+        "n_candidates": Allowed(names=("auto",), kind=int, low=1, high=MAX_DENSE_ROWS),
         "overlap": Allowed(names=("auto", "shared", "penalty", "both", "silhouette", "rule")),
         "scale": Allowed(names=("auto",), kind=float, low=0, low_open=True),
         "swaps": Allowed(names=("eager", "best")),
@@ -226,10 +226,10 @@ class Subclustering(Clusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int,
         *,
         size: int = 10,
-        candidates: int | Literal["auto"] = "auto",
+        n_candidates: int | Literal["auto"] = "auto",
         overlap: Literal["auto", "shared", "penalty", "both", "silhouette", "rule"] = "auto",
         scale: float | Literal["auto"] = "auto",
         swaps: Literal["eager", "best"] = "eager",
@@ -238,12 +238,12 @@ class Subclustering(Clusterer):
         metric_params: Mapping[str, Any] | None = None,
         init: ArrayLike = "random",
         n_init: int = 4,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.size = size
-        self.candidates = candidates
+        self.n_candidates = n_candidates
         self.overlap = overlap
         self.scale = scale
         self.swaps = swaps
@@ -252,8 +252,8 @@ class Subclustering(Clusterer):
         self.metric_params = metric_params
         self.init = init
         self.n_init = n_init
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -302,21 +302,21 @@ class Subclustering(Clusterer):
                 f"{name}(n_clusters={k}, size={self.size}) needs {k * self.size} rows, but "
                 f"there are only {n}; lower n_clusters or size"
             )
-        if isinstance(self.candidates, str):
+        if isinstance(self.n_candidates, str):
             for_each = min(max(WANTED_CANDIDATES / k, LEAST_PER_CLUSTER), MOST_PER_CLUSTER)
             wanted = min(round(for_each * k), n)
             if wanted > MAX_DENSE_ROWS:
                 raise TooLargeError(
                     f"{name}(n_clusters={k}) would compare {wanted:,} candidates with each other; "
-                    f"set candidates to at most {MAX_DENSE_ROWS:,}"
+                    f"set n_candidates to at most {MAX_DENSE_ROWS:,}"
                 )
             return wanted
-        if not k <= self.candidates <= n:
+        if not k <= self.n_candidates <= n:
             raise InvalidParameterError(
-                f"{name}(n_clusters={k}, candidates={self.candidates}): candidates must be at "
-                f"least n_clusters and at most the number of rows, {n}"
+                f"{name}(n_clusters={k}, n_candidates={self.n_candidates}): n_candidates must be "
+                f"at least n_clusters and at most the number of rows, {n}"
             )
-        return int(self.candidates)
+        return int(self.n_candidates)
 
     def _run(self, tables: Tables, setting: Setting, starts: list[Index]) -> SwapRun:
         """Find centers under one setting."""

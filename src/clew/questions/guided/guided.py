@@ -65,10 +65,10 @@ class Guided(Readings):
     n_representatives : int or None, default=None
         Number of rows that are modeled and asked about; every other row follows the nearest one.
         None: all rows, or 2,000 of them if there are more than 2,500.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of k-means and of the sampled partitions.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The result does not depend on it.
 
     Raises
     ------
@@ -149,8 +149,8 @@ class Guided(Readings):
         kinds: Sequence[Kind] = ("pair",),
         seconds: Mapping[str, float] | None = None,
         n_representatives: int | None = None,
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -159,8 +159,8 @@ class Guided(Readings):
         self.kinds = kinds
         self.seconds = seconds
         self.n_representatives = n_representatives
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
         self._kinds, self._seconds = checked_kinds(self.kinds, self.seconds)

@@ -78,10 +78,10 @@ class E2CP(BuiltOnSimilarity):
         three sets of pairs: those in the graph, the answered ones, and those of a row near one end
         of a must-link and a row near its other end. "auto" is "dense" up to 2,000 rows, and always
         if `n_neighbors` is None and the affinity is dense.
-    n_jobs : int or None, default=None
-        Number of threads of the sparse form. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the base similarity, if that has none of its own.
+    n_jobs : int or None, default=None
+        Number of threads of the sparse form. The result does not depend on it.
 
     Attributes
     ----------
@@ -163,15 +163,15 @@ class E2CP(BuiltOnSimilarity):
         alpha: float = 0.8,
         n_neighbors: int | Literal["auto", "paper"] | None = "auto",
         form: Literal["auto", "dense", "sparse"] = "auto",
-        n_jobs: int | None = None,
         random_state: RandomState = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.similarity = similarity
         self.alpha = alpha
         self.n_neighbors = n_neighbors
         self.form = form
-        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _solve(
         self, base: FittedSimilarity, answers: Constraints, callback: Progress | None

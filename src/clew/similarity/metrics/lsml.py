@@ -19,9 +19,9 @@ from clew.similarity.metrics._base import Learned, LinearMetric, differences
 __all__ = ["LSML"]
 
 Floats = NDArray[np.float64]
-#: Weight of the squared residual of each comparison. On five data sets 1 was worse, on two of them
+#: Penalty of the squared residual of each comparison. On five data sets 1 was worse, on two of them
 #: much, and 100 was not better; 1 is a little better only if answers are wrong.
-AUTO_WEIGHT = 10.0
+AUTO_PENALTY = 10.0
 #: Added to squared distances, as the square root has no derivative at 0.
 TINY = 1e-300
 
@@ -35,8 +35,8 @@ class LSML(LinearMetric):
 
     Parameters
     ----------
-    weight : float or "auto", default="auto"
-        Weight of the mean squared residual, relative to the divergence. "auto" is ten times the
+    penalty : float or "auto", default="auto"
+        Penalty of the mean squared residual, relative to the divergence. "auto" is ten times the
         total weight of the comparisons. 1 is the paper's, with which the metric hardly differs from
         the Euclidean metric.
     max_iter : int, default=1000
@@ -113,7 +113,7 @@ class LSML(LinearMetric):
 
     supports: ClassVar[Support] = Support(triplets=True, odd_one_out=True, dont_know=True)
     _allowed: ClassVar[dict[str, AllowedValues]] = {
-        "weight": Allowed(names=("auto",), kind=float, low=0, high_open=True),
+        "penalty": Allowed(names=("auto",), kind=float, low=0, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
         "tol": Allowed(kind=float, low=0, low_open=True),
     }
@@ -124,11 +124,11 @@ class LSML(LinearMetric):
     def __init__(
         self,
         *,
-        weight: float | Literal["auto"] = "auto",
+        penalty: float | Literal["auto"] = "auto",
         max_iter: int = 1000,
         tol: float = 1e-6,
     ) -> None:
-        self.weight = weight
+        self.penalty = penalty
         self.max_iter = max_iter
         self.tol = tol
 
@@ -141,11 +141,11 @@ class LSML(LinearMetric):
             self.objective_, self.n_iter_ = 0.0, 1
             return Learned(np.eye(n_features))
         total = comparisons.weight.sum()
-        mean_weight = AUTO_WEIGHT * total if self.weight == "auto" else float(self.weight)
+        penalty = AUTO_PENALTY * total if self.penalty == "auto" else float(self.penalty)
         problem = Problem(
             differences(X, comparisons.near),
             differences(X, comparisons.far),
-            comparisons.weight * (mean_weight / total),
+            comparisons.weight * (penalty / total),
         )
         solution = minimize(
             problem.value, np.eye(n_features).ravel(), jac=True, method="L-BFGS-B",
