@@ -245,8 +245,8 @@ def visit(browser: Any) -> Iterator[Visit]:
         page = context.new_page()
         page.set_default_timeout(8000)
         visitor = Visitor(page, site, [])
-        page.on("console", lambda m: m.type == "error" and visitor.noticed.append(f"console: {m.text}"))
-        page.on("pageerror", lambda e: visitor.noticed.append(f"error: {e}"))
+        page.on("console", lambda m: m.type == "error" and visitor.noticed.append(f"console: {m.text} {m.location}"))
+        page.on("pageerror", lambda e: visitor.noticed.append(f"error: {page.url} {e}"))
         page.on(
             "request",
             lambda r: urlsplit(r.url).hostname not in ("127.0.0.1", None)

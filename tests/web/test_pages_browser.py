@@ -31,6 +31,7 @@ LOOKS = {
 def full(make_site: Any) -> Any:
     """A project with answers, two people, doubts and a chain."""
     site = make_site(result=True, settings={"guideline": "Same shape counts as same."})
+    site.session("Ann", "owner")
     site.session("Bo", "reviewer")
     entries = [
         Answer(Question("pair", ids=(site.ids[i], site.ids[j])), (i + j) % 2, who, ms=900 + i, id=new_id(), at=now())
@@ -165,7 +166,7 @@ def test_names_for_screen_readers(site: Any, visit: Any) -> None:
         assert page.get_by_role(role, name=name, exact=True).count() == 1, name
     page.wait_for_timeout(250)
     page.keyboard.press("1")
-    page.wait_for_function("document.querySelector('#ask > [aria-live]').textContent.startsWith('Same, saved')")
+    page.locator("#ask > [aria-live]", has_text="Same, saved").wait_for(state="attached")
 
 
 def test_script_of_the_first_page_is_small(site: Any, visit: Any) -> None:
@@ -257,7 +258,7 @@ def test_people_and_links(full: Any, visit: Any) -> None:
     ann.go("/people")
     ann.page.get_by_label("For whom").fill("Chidi")
     ann.page.get_by_role("button", name="Make link").click()
-    ann.page.wait_for_function("document.querySelector('#link-out').value.includes('/a/')")
+    ann.page.locator("output:visible").wait_for()
     ann.page.get_by_role("button", name="Revoke: Bo").click()
     ann.page.get_by_role("button", name="Revoke: Bo").click()
     ann.page.get_by_text("revoked").wait_for()

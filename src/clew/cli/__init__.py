@@ -10,6 +10,7 @@ from clew.cli.compile import compile_command
 from clew.cli.demo import demo
 from clew.cli.explain import explain
 from clew.cli.group import group
+from clew.cli.serve import serve
 from clew.cli.simulate import simulate
 from clew.cli.subclusters import subclusters
 
@@ -38,5 +39,6 @@ main.add_command(group)
 main.add_command(compile_command)
 main.add_command(demo)
 main.add_command(explain)
+main.add_command(serve)
 main.add_command(simulate)
 main.add_command(subclusters)

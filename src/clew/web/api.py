@@ -196,14 +196,9 @@ def post_answers(
     """
     entries, refused = entries_of(store, body.answers, person.name)
     kinds = _kinds(store, body.kinds) if body.kinds else None
-    leases: tuple[Lease, ...] = ()
-    if body.n is None:
-        statuses = store.append(entries) if entries else ()
-    else:
-        served = store.answer_and_lease(person.name, entries, body.n, kinds, body.keep)
-        statuses, leases = served.statuses, served.leases
-        if body.n and _warm(store, leases):
-            leases = store.lease(person.name, body.n, kinds=kinds, keep=body.keep)
+    statuses, leases = store.answer_and_lease(person.name, entries, body.n or 0, kinds, body.keep)
+    if body.n and _warm(store, leases):
+        leases = store.lease(person.name, body.n, kinds=kinds, keep=body.keep)
     fates = iter(statuses)
     given = zip(body.answers, refused, strict=True)
     fate = [

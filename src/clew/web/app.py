@@ -73,7 +73,6 @@ def create_app(settings: WebSettings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
-        root_path=settings.base_path,
     )
     app.state.settings = settings
     add_problems(app, pages.error_page)

@@ -80,6 +80,7 @@ class Security:
         self.app = app
         names = {"localhost", "127.0.0.1", "[::1]", settings.host.casefold()}
         self._hosts = names | {host.casefold() for host in settings.hosts}
+        self._base = settings.base_path
         self._requests = RateLimit(settings.requests_per_minute)
         self._addresses = RateLimit(20 * settings.requests_per_minute)
         self._sign_ins = RateLimit(30)
@@ -98,6 +99,8 @@ class Security:
                 message["headers"] = headers.raw
             await send(message)
 
+        if self._base:
+            scope = _below(scope, self._base)
         refusal = self._refusal(scope)
         if refusal is None:
             await self.app(scope, _limited(receive), send_safely)
@@ -130,6 +133,14 @@ class Security:
                 return 429, "Too many attempts; wait a little.", wait
         wait = self._addresses.wait(address) or self._requests.wait(_session_of(headers) or address)
         return (429, "Too many requests; wait a little.", wait) if wait else None
+
+
+def _below(scope: Scope, base: str) -> Scope:
+    """Return a request below the base path, whether or not the proxy has cut it off."""
+    path = scope["path"]
+    if path != base and not path.startswith(f"{base}/"):
+        path = base + path
+    return {**scope, "path": path, "root_path": base, "raw_path": path.encode()}
 
 
 def _name_of(host: str) -> str:

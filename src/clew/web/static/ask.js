@@ -240,7 +240,7 @@ export function mount(root, transport, options) {
   const live = h('p', { class: 'sr', 'aria-live': 'polite' });
   const title = h('h1', { tabindex: -1, id: 'q' }), hint = h('p', {}), strip = h('p', { class: 'note-strip', role: 'status', hidden: true });
   const stage = h('div', { class: 'stage' });
-  const main = h('main', { class: 'ask', id: 'main', tabindex: -1 }, h('div', { class: 'ask-q' }, title, hint), strip, stage);
+  const words = h('div', { class: 'ask-q' }, title, hint), main = h('main', { class: 'ask', id: 'main', tabindex: -1 }, words, strip, stage);
   const lastSaid = h('span', { class: 'last', role: 'status' }), done = h('span', { class: 'done' }), left = h('span', { class: 'left' });
   const line = s('svg', { class: 'line', 'aria-hidden': 'true' });
   const tool = (name, glyph, act) => h('button', { class: `btn bare ${name}`, type: 'button', onclick: act, 'aria-keyshortcuts': keys[name][0] }, icon(glyph), h('span', { class: 'lbl', 'aria-hidden': 'true' }, t(`tool.${name}`)), h('span', { class: 'sr' }, t(`tool.${name}.full`)), singleKeys && h('kbd', { 'aria-hidden': 'true' }, keys[name][0].toUpperCase()));
@@ -304,6 +304,7 @@ export function mount(root, transport, options) {
     await q.ready;
     if (now !== q || closed) return;
     main.classList.remove('is-zoomed'); root.classList.remove('is-state'); mode = 'asking';
+    if (title.parentNode !== words) words.prepend(title);
     questionWords(q); stage.replaceChildren(q.node); buttons(q); bar.hidden = false; strips(); meter();
     remembered = null; silence();
     if (last && !matchMedia('(prefers-reduced-motion: reduce)').matches) { const node = q.node; node.dataset.answer = last; setTimeout(() => { delete node.dataset.answer; }, 180); }
@@ -312,10 +313,9 @@ export function mount(root, transport, options) {
   }
   function state(name, values = {}, actions = []) { // a page without a question
     if (name !== mode) say(''); mode = name; now = null; silence(); root.classList.add('is-state'); bar.hidden = true; strips();
-    title.textContent = ''; hint.replaceChildren();
-    const heading = h('h1', { tabindex: -1 }, t(`state.${name}`, values));
-    stage.replaceChildren(h('div', { class: 'state', 'data-state': name }, icon('ball', 'ball'), heading, h('p', {}, t(`state.${name}.text`, values)), h('div', { class: 'row' }, ...actions)));
-    heading.focus({ preventScroll: true });
+    hint.replaceChildren(); title.textContent = t(`state.${name}`, values); title.dir = 'auto';
+    stage.replaceChildren(h('div', { class: 'state', 'data-state': name }, icon('ball', 'ball'), title, h('p', {}, t(`state.${name}.text`, values)), h('div', { class: 'row' }, ...actions)));
+    title.focus({ preventScroll: true });
   }
   function strips() {
     const kept = outbox.rows.length, show = (glyph, text) => { strip.hidden = false; strip.replaceChildren(icon(glyph), h('span', {}, text)); };
