@@ -21,10 +21,12 @@ __all__ = [
     "InvalidConstraintsError",
     "InvalidDataError",
     "InvalidParameterError",
+    "LeaseLostError",
     "MissingDependencyError",
     "NoGroupsWarning",
     "ProjectNotFoundError",
     "ReversedAnswersWarning",
+    "StoreError",
     "TooLargeError",
     "UnsupportedConstraintError",
 ]
@@ -120,6 +122,14 @@ class FileFormatError(ClewError, ValueError):
 
 class DatasetNotFoundError(ClewError, FileNotFoundError):
     """The data set was not found; the message says where to put it."""
+
+
+class StoreError(ClewError, OSError):
+    """A store cannot be opened, read or written; the message says why, and what to do."""
+
+
+class LeaseLostError(ClewError, RuntimeError):
+    """Another worker has taken the project over; what this one has learned was not written."""
 
 
 class ProjectNotFoundError(ClewError, FileNotFoundError):

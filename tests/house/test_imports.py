@@ -96,6 +96,7 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
+    "clew.items._item": ("clew.store",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
@@ -121,7 +122,8 @@ def allowed_parts(part: str) -> frozenset[str]:
         # Subpackages are imported there when they are first used; see test_import_light.
         return BASE | SIDE_PARTS | set(LAYERS[: LAYERS.index("session") + 1])
     if part in SIDE_PARTS:
-        return below | {part, "answers", "constraints"}
+        # A store holds items.
+        return below | {part, "answers", "constraints"} | ({"items"} if part == "store" else set())
     layers = below | set(LAYERS[: LAYERS.index(part) + 1])
     return layers | SIDE_PARTS if part in SIDE_PART_USERS else layers
 

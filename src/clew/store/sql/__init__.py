@@ -1,0 +1,1 @@
+"""Stores in SQLite and PostgreSQL."""
