@@ -26,6 +26,7 @@ LAYERS = (
     "similarity",
     "cluster",
     "questions",
+    "features",
     "collections",
     "session",
     "web",
@@ -33,7 +34,7 @@ LAYERS = (
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_PART_USERS = frozenset({"cluster", "collections", "session", "web", "cli"})
+SIDE_PART_USERS = frozenset({"cluster", "collections", "features", "session", "web", "cli"})
 BASE = frozenset(
     {
         "_validation",
@@ -97,6 +98,7 @@ SHARED_HELPERS = {
         "clew.cluster.guided",
     ),
     "clew.items._item": ("clew.store",),
+    "clew.items._sound": ("clew.features",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
