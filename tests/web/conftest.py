@@ -48,10 +48,15 @@ def draw_shapes(folder: Path, n: int = N_ITEMS) -> list[str]:
     return names
 
 
-def result_of(ids: list[str], *, revision: int, is_enough: bool = False, **more: Any) -> dict[str, Any]:
+def result_of(
+    ids: list[str], *, revision: int, is_enough: bool = False, **more: Any
+) -> dict[str, Any]:
     """Return a result as a worker publishes it: groups by the kind of shape."""
     labels = [SHAPES.index(one.split("-")[0]) if "-" in one else 0 for one in ids]
-    exemplars = {str(g + 1): [one for one, k in zip(ids, labels, strict=True) if k == g][:3] for g in range(3)}
+    exemplars = {
+        str(g + 1): [one for one, k in zip(ids, labels, strict=True) if k == g][:3]
+        for g in range(3)
+    }
     confidence = [(0.99, 0.97, 0.8, 0.5)[i % 4] for i in range(len(ids))]
     return {
         "revision": revision, "ids": ids, "labels": labels, "group_ids": [k + 1 for k in labels],
@@ -130,7 +135,9 @@ def make_site(tmp_path: Path) -> Iterator[MakeSite]:
                 store.put_artifact("map", 0, places_of(body))
             sock = listen("127.0.0.1", 0, exact=True)
             port = sock.getsockname()[1]
-            made = WebSettings(str(folder / "clew.db"), root, folder / "cache", port=port, **options)
+            made = WebSettings(
+                str(folder / "clew.db"), root, folder / "cache", port=port, **options
+            )
             stack.enter_context(served(made, sock))
             return Site(f"http://127.0.0.1:{port}{made.base_path}", store, made, ids)
 
@@ -148,7 +155,12 @@ def site(make_site: MakeSite) -> Site:
 
 def chromium() -> str:
     """Return the path of Chromium, or why there is none."""
-    for name in (os.environ.get("CLEW_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"):
+    for name in (
+        os.environ.get("CLEW_CHROMIUM", ""),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+    ):
         path = shutil.which(name) if name else None
         if path:
             return path
@@ -207,7 +219,7 @@ class Visitor:
         before = self.page.evaluate("document.getElementById('ask').measured.next.length")
         self.page.keyboard.press(key)
         self.page.wait_for_function(
-            "n => document.getElementById('ask').measured.next.length > n || document.querySelector('.state')",
+            "n => document.getElementById('ask').measured.next.length > n || document.querySelector('.state')",  # noqa: E501
             arg=before,
         )
 
@@ -245,13 +257,20 @@ def visit(browser: Any) -> Iterator[Visit]:
         page = context.new_page()
         page.set_default_timeout(8000)
         visitor = Visitor(page, site, [])
-        page.on("console", lambda m: m.type == "error" and visitor.noticed.append(f"console: {m.text} {m.location}"))
+        page.on(
+            "console",
+            lambda m: (
+                m.type == "error" and visitor.noticed.append(f"console: {m.text} {m.location}")
+            ),
+        )
         page.on("pageerror", lambda e: visitor.noticed.append(f"error: {page.url} {e}"))
         page.on(
             "request",
-            lambda r: urlsplit(r.url).hostname not in ("127.0.0.1", None)
-            and not r.url.startswith(("blob:", "data:"))
-            and visitor.noticed.append(f"request: {r.url}"),
+            lambda r: (
+                urlsplit(r.url).hostname not in ("127.0.0.1", None)
+                and not r.url.startswith(("blob:", "data:"))
+                and visitor.noticed.append(f"request: {r.url}")
+            ),
         )
         visitors.append(visitor)
         return visitor

@@ -40,7 +40,12 @@ def lease(client: httpx.Client, n: int = 4, **more: Any) -> list[dict[str, Any]]
 
 def answer_to(question: dict[str, Any], answer: Any = "same", **more: Any) -> dict[str, Any]:
     """Return an answer as the page sends it."""
-    return {"submission_id": new_id(), "question_id": question["question_id"], "answer": answer, **more}
+    return {
+        "submission_id": new_id(),
+        "question_id": question["question_id"],
+        "answer": answer,
+        **more,
+    }
 
 
 def statuses(client: httpx.Client, *answers: dict[str, Any], n: int | None = None) -> list[str]:
@@ -68,14 +73,16 @@ def test_answers_and_the_next_questions_in_one_request(api: Any) -> None:
     ann = api()
     first = lease(ann, 4)
     have = [one["question_id"] for one in first[1:]]
-    reply = ann.post("/answers", json={"answers": [answer_to(first[0])], "n": 4, "have": have}).json()
+    reply = ann.post(
+        "/answers", json={"answers": [answer_to(first[0])], "n": 4, "have": have}
+    ).json()
     assert len(reply["questions"]) == 1
     assert reply["questions"][0]["question_id"] not in [one["question_id"] for one in first]
     assert len(reply["held"]) == 4
 
 
 def test_undo_appends_and_asks_the_same_again(api: Any) -> None:
-    """A retraction in a batch, an answer to the same question by the id of the first, and DELETE."""
+    """A retraction in a batch, an answer to the same question by the id of the first, and DELETE."""  # noqa: E501
     ann = api()
     question = lease(ann)[0]
     first = answer_to(question)
@@ -99,7 +106,13 @@ def test_what_is_not_theirs_is_not_there(api: Any) -> None:
     undo = {"submission_id": new_id(), "revokes": given["submission_id"]}
     assert statuses(bo, undo) == ["refused"]
     assert bo.delete(f"/answers/{given['submission_id']}").status_code == 404
-    for path in ("/media/nothing.png", "/media/..%2F..%2Fetc%2Fpasswd", "/groups/77", "/export/nothing", "/jobs/9"):
+    for path in (
+        "/media/nothing.png",
+        "/media/..%2F..%2Fetc%2Fpasswd",
+        "/groups/77",
+        "/export/nothing",
+        "/jobs/9",
+    ):
         assert bo.get(path).status_code in (404, 422), path
     assert bo.get("/answers", params={"mine": False}).status_code == 404
     assert len(api.site.standing()) == 1
@@ -112,7 +125,9 @@ def test_media_stay_in_the_folder(api: Any, tmp_path: Any) -> None:
     site, ann = api.site, api()
     (tmp_path / "secret.png").write_bytes((site.settings.root / site.ids[0]).read_bytes())
     (site.settings.root / "out.png").symlink_to(tmp_path / "secret.png")
-    site.store.add_items([Item("out", "image", path="out.png"), Item("up", "image", path="../secret.png")])
+    site.store.add_items(
+        [Item("out", "image", path="out.png"), Item("up", "image", path="../secret.png")]
+    )
     assert ann.get("/media/out").status_code == 404
     assert ann.get("/media/up").status_code == 404
     found = ann.get(f"/media/{site.ids[0]}", params={"size": "160"})
@@ -125,14 +140,20 @@ def test_one_wrong_answer_does_not_hold_up_the_others(api: Any) -> None:
     """A batch with a wrong word, a wrong order and an unknown question stores the rest."""
     ann = api()
     a, b, c, d = lease(ann)
-    wrong = [answer_to(a, "purple"), answer_to(b, order=["x", "y"]), {**answer_to(c), "question_id": "no"}]
+    wrong = [
+        answer_to(a, "purple"),
+        answer_to(b, order=["x", "y"]),
+        {**answer_to(c), "question_id": "no"},
+    ]
     assert statuses(ann, *wrong, answer_to(d)) == ["refused", "refused", "refused", "stored"]
 
 
 def test_every_kind_of_answer(api: Any) -> None:
     """Words, ids, positions, ticks and flags reach the store as the codes of `clew.answers`."""
     ids = api.site.ids
-    api.site.store.set_settings({"kinds": ["pair", "triplet", "odd_one_out", "which_of", "confirm"]})
+    api.site.store.set_settings(
+        {"kinds": ["pair", "triplet", "odd_one_out", "which_of", "confirm"]}
+    )
     cases = [
         (Question("triplet", ids=tuple(ids[:3])), ids[2], 1),
         (Question("odd_one_out", ids=tuple(ids[3:6])), "all_alike", -1),
@@ -152,14 +173,16 @@ def test_every_kind_of_answer(api: Any) -> None:
     assert [one.value for one in api.site.standing()] == [code for _, _, code in cases]
     flagged = lease(ann, 1)
     if flagged:
-        assert statuses(ann, answer_to(flagged[0], "bad_item", bad=[flagged[0]["items"][0]["id"]])) == ["stored"]
+        assert statuses(
+            ann, answer_to(flagged[0], "bad_item", bad=[flagged[0]["items"][0]["id"]])
+        ) == ["stored"]
 
 
 def test_roles(api: Any) -> None:
     """Each role may do what it may, and sees nothing of the rest."""
     may = {
-        ("GET", "/groups"): "viewer", ("GET", "/status"): "viewer", ("POST", "/questions:lease"): "annotator",
-        ("GET", "/doubtful"): "reviewer", ("POST", "/recluster"): "reviewer", ("GET", "/people"): "owner",
+        ("GET", "/groups"): "viewer", ("GET", "/status"): "viewer", ("POST", "/questions:lease"): "annotator",  # noqa: E501
+        ("GET", "/doubtful"): "reviewer", ("POST", "/recluster"): "reviewer", ("GET", "/people"): "owner",  # noqa: E501
         ("GET", "/export/answers"): "reviewer", ("GET", "/export/groups"): "viewer",
     }  # fmt: skip
     roles = ["viewer", "annotator", "reviewer", "owner"]
@@ -187,10 +210,14 @@ def test_links(api: Any) -> None:
     assert "samesite=lax" in cookie
     assert guest.get("/me").json()["name"] == "Bo"
     assert api("").post("/sign-in", json={"token": secret}).status_code == 404
-    many = owner.post("/links", json={"many": True, "code": "study-7", "completion": "WOOL"}).json()["url"]
+    many = owner.post(
+        "/links", json={"many": True, "code": "study-7", "completion": "WOOL"}
+    ).json()["url"]
     many = many.rsplit("/", 1)[1]
     for name, status in (("Chidi", 200), ("chidi", 409), ("", 422), ("D\u200b", 422), ("Dee", 200)):
-        assert api("").post("/sign-in", json={"token": many, "name": name}).status_code == status, name
+        assert api("").post("/sign-in", json={"token": many, "name": name}).status_code == status, (
+            name
+        )
     assert api.site.store.annotator("Chidi").code == "study-7"
     (link,) = [one for one in owner.get("/people").json()["links"] if one["many"]]
     dee = api("")
@@ -219,7 +246,9 @@ def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
 
     site = make_site()
     cookies = {"clew_session": site.session("Ann")}
-    question = httpx.post(f"{site.url}/api/v1/questions:lease", json={"n": 1}, cookies=cookies).json()["questions"][0]
+    question = httpx.post(
+        f"{site.url}/api/v1/questions:lease", json={"n": 1}, cookies=cookies
+    ).json()["questions"][0]
     sock = listen("127.0.0.1", 0, exact=True)
     port = sock.getsockname()[1]
     with served(site.settings, sock):
@@ -251,7 +280,7 @@ def test_groups_names_pages_and_exports(api: Any) -> None:
 
 
 def test_an_edit_on_an_old_result_is_looked_at_again(api: Any) -> None:
-    """An edit that was previewed on an older revision is refused; a fresh one is kept as an entry."""
+    """An edit that was previewed on an older revision is refused; a fresh one is kept as an entry."""  # noqa: E501
     bo, ids = api("Bo", "reviewer"), api.site.ids
     edit = {"kind": "move", "items": [ids[0]], "target": [ids[1]]}
     assert bo.post("/edits", json={**edit, "base_revision": 0}).json()["status"] == "stored"
@@ -293,15 +322,21 @@ def test_twenty_people_at_once_lose_nothing(make_site: Any) -> None:
 
     site = make_site()
     pairs = [(i, j) for i in range(24) for j in range(i + 1, 24)]
-    site.store.replace_pool([Suggestion(Question("pair", ids=(site.ids[i], site.ids[j]))) for i, j in pairs])
+    site.store.replace_pool(
+        [Suggestion(Question("pair", ids=(site.ids[i], site.ids[j]))) for i, j in pairs]
+    )
     secrets = [site.session(f"P{k}") for k in range(20)]
 
     def answer(secret: str) -> int:
-        with httpx.Client(base_url=f"{site.url}/api/v1", cookies={"clew_session": secret}, timeout=30) as client:
+        with httpx.Client(
+            base_url=f"{site.url}/api/v1", cookies={"clew_session": secret}, timeout=30
+        ) as client:
             held = lease(client, 2)
             n = 0
             for _ in range(4):
-                reply = client.post("/answers", json={"answers": [answer_to(held.pop(0))], "n": 2}).json()
+                reply = client.post(
+                    "/answers", json={"answers": [answer_to(held.pop(0))], "n": 2}
+                ).json()
                 n += reply["results"][0]["status"] == "stored"
                 held = reply["questions"]
             return n

@@ -14,12 +14,20 @@ def texts(svg: str) -> list[str]:
     return ["".join(node.itertext()) for node in ET.fromstring(svg).iter("text")]
 
 
-@pytest.mark.parametrize(("answered", "low", "median", "high"), [(312, 90, 140, 220), (0, 0, 0, 0), (0, 5, 9, 20), (5000, 0, 1, 2)])
+@pytest.mark.parametrize(
+    ("answered", "low", "median", "high"),
+    [(312, 90, 140, 220), (0, 0, 0, 0), (0, 5, 9, 20), (5000, 0, 1, 2)],
+)
 def test_remaining(answered: int, low: int, median: int, high: int) -> None:
     """The thread says what is done and what is likely; nothing lies outside."""
     svg = remaining_chart(answered, low, median, high, "label")
     assert f"{answered + median:,} likely" in texts(svg)
-    positions = [float(v.rstrip("%")) for node in ET.fromstring(svg).iter() for k, v in node.attrib.items() if k in ("x1", "x2", "cx") and v.endswith("%")]
+    positions = [
+        float(v.rstrip("%"))
+        for node in ET.fromstring(svg).iter()
+        for k, v in node.attrib.items()
+        if k in ("x1", "x2", "cx") and v.endswith("%")
+    ]
     assert all(0 <= one <= 100 for one in positions)
 
 

@@ -34,7 +34,7 @@ def full(make_site: Any) -> Any:
     site.session("Ann", "owner")
     site.session("Bo", "reviewer")
     entries = [
-        Answer(Question("pair", ids=(site.ids[i], site.ids[j])), (i + j) % 2, who, ms=900 + i, id=new_id(), at=now())
+        Answer(Question("pair", ids=(site.ids[i], site.ids[j])), (i + j) % 2, who, ms=900 + i, id=new_id(), at=now())  # noqa: E501
         for who in ("Ann", "Bo")
         for i in range(5)
         for j in range(i + 1, 5)
@@ -44,9 +44,11 @@ def full(make_site: Any) -> Any:
     ids = [entry.id for entry in entries]
     body["doubtful"] = [
         {"entry": ids[0], "p_wrong": 0.83, "reason": "features", "chain": [], "chain_answers": []},
-        {"entry": ids[1], "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},
+        {"entry": ids[1], "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},  # noqa: E501
     ]  # fmt: skip
-    body["annotators"] = [{"name": "Ann", "n": 10, "error": [0.05, 0.01, 0.12], "agreement_with_self": [9, 10]}]
+    body["annotators"] = [
+        {"name": "Ann", "n": 10, "error": [0.05, 0.01, 0.12], "agreement_with_self": [9, 10]}
+    ]
     site.store.publish(site.store.last_seq(), body)
     return site
 
@@ -55,8 +57,8 @@ def check(page: Any, axe: str, where: str) -> None:
     """Fail if axe finds anything."""
     page.evaluate(axe + "; undefined")
     found = page.evaluate(
-        "axe.run(document, {resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
-        ".then(r => r.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.html.slice(0, 120)).join(' | ')}`))"
+        "axe.run(document, {resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"  # noqa: E501
+        ".then(r => r.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.html.slice(0, 120)).join(' | ')}`))"  # noqa: E501
     )
     assert found == [], where
 
@@ -73,7 +75,9 @@ def settle(page: Any, path: str) -> None:
     page.wait_for_timeout(80)
 
 
-@pytest.mark.parametrize("look", ["small", *(pytest.param(one, marks=pytest.mark.slow) for one in ("light", "dark"))])
+@pytest.mark.parametrize(
+    "look", ["small", *(pytest.param(one, marks=pytest.mark.slow) for one in ("light", "dark"))]
+)
 def test_pages(full: Any, visit: Any, axe: str, look: str) -> None:
     """No page has a violation, scrolls sideways, or logs an error."""
     ann = visit(full, reduced_motion="reduce", **LOOKS[look])
@@ -92,7 +96,9 @@ STATE_PATHS = [f"/patterns/ask?kind={kind}" for kind in KINDS] + [
 ]
 
 
-@pytest.mark.parametrize("look", ["few", *(pytest.param(one, marks=pytest.mark.slow) for one in LOOKS)])
+@pytest.mark.parametrize(
+    "look", ["few", *(pytest.param(one, marks=pytest.mark.slow) for one in LOOKS)]
+)
 def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> None:
     """Every kind and every state of the question passes axe; nothing overlaps the answer bar."""
     ann = visit(site, reduced_motion="reduce", **LOOKS.get(look, LOOKS["light"]))
@@ -104,8 +110,13 @@ def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> N
         if "broken" in path:
             ann.noticed.clear()
         check(ann.page, axe, f"{path} {look}")
-        top = ann.page.evaluate("(document.querySelector('.bar:not([hidden])')?.getBoundingClientRect().top ?? 1e9)")
-        cards = ann.page.eval_on_selector_all(".stage .card, .stage .rows-wrap, .members li", "all => all.map(c => c.getBoundingClientRect().bottom)")
+        top = ann.page.evaluate(
+            "(document.querySelector('.bar:not([hidden])')?.getBoundingClientRect().top ?? 1e9)"
+        )
+        cards = ann.page.eval_on_selector_all(
+            ".stage .card, .stage .rows-wrap, .members li",
+            "all => all.map(c => c.getBoundingClientRect().bottom)",
+        )
         assert all(bottom <= top + 1 for bottom in cards), (path, top, cards)
 
 
@@ -155,7 +166,9 @@ def test_the_look_is_kept(site: Any, visit: Any) -> None:
     ann.go("/settings")
     ann.page.get_by_label("Dark").check()
     ann.go("/groups")
-    assert ann.page.evaluate("getComputedStyle(document.body).colorScheme + document.documentElement.dataset.theme").endswith("dark")
+    assert ann.page.evaluate(
+        "getComputedStyle(document.body).colorScheme + document.documentElement.dataset.theme"
+    ).endswith("dark")
 
 
 def test_names_for_screen_readers(site: Any, visit: Any) -> None:
@@ -164,7 +177,14 @@ def test_names_for_screen_readers(site: Any, visit: Any) -> None:
     ann.go("/ask")
     settle(ann.page, "/ask")
     page = ann.page
-    for role, name in (("heading", "Same thing?"), ("img", "Photo A"), ("img", "Photo B"), ("button", "Same"), ("button", "Undo last answer"), ("region", "Answer")):
+    for role, name in (
+        ("heading", "Same thing?"),
+        ("img", "Photo A"),
+        ("img", "Photo B"),
+        ("button", "Same"),
+        ("button", "Undo last answer"),
+        ("region", "Answer"),
+    ):
         assert page.get_by_role(role, name=name, exact=True).count() == 1, name
     page.wait_for_timeout(250)
     page.keyboard.press("1")
@@ -193,7 +213,11 @@ def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
             full.store.heartbeat(worker, "ready")
             job = full.store.take_job(worker)
             if job is not None:
-                full.store.finish_job(job.id, worker=worker, result={"moves": [["a", 1, 2]], "contradicts": [], "superfluous": []})
+                full.store.finish_job(
+                    job.id,
+                    worker=worker,
+                    result={"moves": [["a", 1, 2]], "contradicts": [], "superfluous": []},
+                )
 
     thread = Thread(target=answer_previews, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What must not pass: foreign hosts and origins, forms, floods, scripts; and what every reply says."""
+"""What must not pass: foreign hosts and origins, forms, floods, scripts; and what every reply says."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from clew.web.security import RateLimit
 from clew.web.settings import WebSettings, is_loopback
 
 
-def ask(site: Any, method: str = "POST", path: str = "/api/v1/questions:lease", **more: Any) -> httpx.Response:
+def ask(
+    site: Any, method: str = "POST", path: str = "/api/v1/questions:lease", **more: Any
+) -> httpx.Response:
     """Send a request of Ann's."""
     cookies = {"clew_session": site.session("Ann", "owner")}
     return httpx.request(method, site.url + path, cookies=cookies, **more)
@@ -38,7 +40,17 @@ def test_pages_hold_no_inline_script_or_style(site: Any) -> None:
     """Nothing on a page needs a weaker policy."""
     import re
 
-    for path in ("/ask", "/groups", "/groups/1", "/map", "/review", "/progress", "/settings", "/people", "/patterns"):
+    for path in (
+        "/ask",
+        "/groups",
+        "/groups/1",
+        "/map",
+        "/review",
+        "/progress",
+        "/settings",
+        "/people",
+        "/patterns",
+    ):
         text = ask(site, "GET", path).text
         for script in re.findall(r"<script([^>]*)>", text):
             assert "src=" in script or 'type="application/json"' in script
@@ -91,7 +103,10 @@ def test_floods_are_slowed_down(make_site: Any) -> None:
         replies = [client.get(f"{site.url}/api/v1/me") for _ in range(30)]
     assert [one.status_code for one in replies].count(429) >= 9
     assert int(replies[-1].headers["retry-after"]) >= 1
-    assert httpx.get(f"{site.url}/api/v1/me", cookies={"clew_session": site.session("Bo")}).status_code == 200
+    assert (
+        httpx.get(f"{site.url}/api/v1/me", cookies={"clew_session": site.session("Bo")}).status_code
+        == 200
+    )
 
 
 def test_links_cannot_be_guessed_quickly(site: Any) -> None:
@@ -117,7 +132,9 @@ def test_other_machines_need_accounts() -> None:
     with pytest.raises(InvalidParameterError, match="--accounts"):
         WebSettings("x.db", Path(), Path(), host="0.0.0.0")
     assert WebSettings("x.db", Path(), Path(), host="0.0.0.0", accounts=True).accounts
-    assert [is_loopback(h) for h in ("localhost", "127.9.9.9", "::1", "0.0.0.0", "example.org")] == [True] * 3 + [False] * 2
+    assert [
+        is_loopback(h) for h in ("localhost", "127.9.9.9", "::1", "0.0.0.0", "example.org")
+    ] == [True] * 3 + [False] * 2
 
 
 def test_the_command_refuses_other_machines(tmp_path: Any) -> None:
@@ -142,7 +159,9 @@ def test_behind_a_proxy_with_a_base_path(make_site: Any) -> None:
 
     site = make_site(result=True, base_path="/leaves")
     origin = site.url.removesuffix("/leaves")
-    text = httpx.get(f"{origin}/groups", cookies={"clew_session": site.session("Ann", "owner")}).text
+    text = httpx.get(
+        f"{origin}/groups", cookies={"clew_session": site.session("Ann", "owner")}
+    ).text
     links = re.findall(r'(?:href|src)="(/[^"]*)"', text)
     assert links
     assert all(one.startswith("/leaves/") for one in links)

@@ -10,7 +10,7 @@ from clew.web.words import say, strings
 WEB = Path(__file__).parents[2] / "src/clew/web"
 #: Families whose keys are put together: state.{name}, key.{name}, …
 MADE = (
-    "state.", "item.", "question.", "hint.", "key.", "tool.", "dialog.", "flag.", "edit.", "thread.",
+    "state.", "item.", "question.", "hint.", "key.", "tool.", "dialog.", "flag.", "edit.", "thread.",  # noqa: E501
     "strip.", "settings.kind.", "settings.look.", "people.", "export.", "review.", "nav.",
     "history.said.", "answer.", "progress.", "error.", "help.",
 )  # fmt: skip

@@ -62,7 +62,8 @@ def serve(
         base_path.rstrip("/"), allow_host, accounts, https,
     )  # fmt: skip
     shown = f"[{host}]" if ":" in host else "127.0.0.1" if host in ("0.0.0.0", "::") else host
-    url = f"http{'s' if https else ''}://{allow_host[0] if https and allow_host else f'{shown}:{bound}'}"
+    is_proxied = https and bool(allow_host)
+    url = f"https://{allow_host[0]}" if is_proxied else f"http://{shown}:{bound}"
     with project.open_store() as store:
         link = owner_link(store, url + settings.base_path, name)
 
@@ -91,8 +92,8 @@ def project_of(place: Path) -> Project:
     with project.open_store() as store:
         store.set_settings({"name": project.name})
         store.add_items(collection.items)
-    if collection.X is not None:
-        project.add_vectors([item.id for item in collection.items], collection.X)
+    if collection.vectors is not None:
+        project.add_vectors([item.id for item in collection.items], collection.vectors)
     n = len(collection.items)
     click.echo(f"{project.folder}: {n:,} item{'s' * (n != 1)}", err=True)
     return project
@@ -101,14 +102,10 @@ def project_of(place: Path) -> Project:
 @contextmanager
 def _worker(project: Project) -> Iterator[None]:
     """Run a worker beside the app, and start it again if it dies."""
-    from clew.worker import WorkerProcess
+    from clew.worker._process import WorkerProcess
 
-    process = WorkerProcess(os.fspath(project.folder))
-    process.start()
-    try:
+    with WorkerProcess(os.fspath(project.folder)):
         yield
-    finally:
-        process.stop()
 
 
 @contextmanager

@@ -69,7 +69,9 @@ def needs(role: Role) -> Callable[[Request], Person]:
     def check(request: Request) -> Person:
         person = person_of(request)
         if person is None:
-            raise Problem(401, "Your session has ended. Open your link again, or ask for a new one.")
+            raise Problem(
+                401, "Your session has ended. Open your link again, or ask for a new one."
+            )
         if not person.may(role):
             raise not_found()
         return person
@@ -103,16 +105,16 @@ def make_link(
 ) -> str:
     """Make the secret of a link, for one person or for whoever has it."""
     scope = {"many": many, "code": code, "completion": completion}
-    return store.make_token(
-        "invite", annotator=annotator, role=role, seconds=seconds, scope=scope
-    )
+    return store.make_token("invite", annotator=annotator, role=role, seconds=seconds, scope=scope)
 
 
 def sign_in(store: Store, secret: str, name: str = "") -> tuple[Person, str]:
     """Use a link: return who it is for, and the secret of their new session."""
     invite = store.check_token(secret, "invite")
     if invite is None:
-        raise Problem(404, "This link has been used, has run out or was taken back. Ask for a new one.")
+        raise Problem(
+            404, "This link has been used, has run out or was taken back. Ask for a new one."
+        )
     if invite.annotator is not None:
         found = store.annotator(invite.annotator)
         annotator = found or Annotator(invite.annotator, role=invite.role)

@@ -75,7 +75,9 @@ class SignIn(Body):
 
 
 @router.post("/sign-in", tags=["people"])
-def post_sign_in(body: SignIn, request: Request, response: Response, store: StoreOf) -> dict[str, Any]:
+def post_sign_in(
+    body: SignIn, request: Request, response: Response, store: StoreOf
+) -> dict[str, Any]:
     """Use a link up, and open a session in a cookie."""
     person, secret = sign_in(store, body.token, body.name)
     settings = request.app.state.settings
@@ -225,11 +227,19 @@ def get_answers(
     if not mine and not person.may("reviewer"):
         raise not_found()
     found = store.log(
-        annotator=person.name if mine else None, before=before, only_standing=standing,
-        newest_first=True, limit=limit,
-    )  # fmt: skip
+        annotator=person.name if mine else None,
+        before=before,
+        only_standing=standing,
+        newest_first=True,
+        limit=limit,
+    )
     answers = [one for one in found if isinstance(one.entry, Answer)]
-    ids = {str(one) for a in answers if isinstance(a.entry, Answer) for one in a.entry.question.ids or ()}
+    ids = {
+        str(one)
+        for a in answers
+        if isinstance(a.entry, Answer)
+        for one in a.entry.question.ids or ()
+    }
     items = presenter.items(ids) if ids else {}
     shown = []
     for one in answers:
@@ -237,19 +247,18 @@ def get_answers(
         names = record["items"]
         kept = {name: items.get(name, {"id": name, "kind": "text", "text": ""}) for name in names}
         question = {
-            "kind": record["kind"], "items": [kept[name] for name in names],
+            "kind": record["kind"],
+            "items": [kept[name] for name in names],
             "parts": record.get("parts", []),
             "order": [names.index(name) for name in record.get("shown") or names],
-        }  # fmt: skip
+        }
         hidden = ("check", "origin", "repeat") if not person.may("reviewer") else ()
         shown.append({**{k: v for k, v in record.items() if k not in hidden}, "question": question})
     return {"answers": shown, "next": found[-1].seq if len(found) == limit else None}
 
 
 @router.delete("/answers/{entry_id}", tags=["asking"])
-def delete_answer(
-    entry_id: EntryId, person: AnnotatorOf, store: StoreOf
-) -> dict[str, str]:
+def delete_answer(entry_id: EntryId, person: AnnotatorOf, store: StoreOf) -> dict[str, str]:
     """Take an answer or an edit back, by appending that it is; reviewers may take any back."""
     logged = store.entry(entry_id)
     if logged is None or isinstance(logged.entry, Retraction):
@@ -271,17 +280,25 @@ def get_status(person: Viewer, store: StoreOf, results: ResultsOf) -> dict[str, 
     """Numbers of items, answers and groups, and what the worker does."""
     counts, view, worker = store.counts(), results.newest(), store.worker()
     return {
-        "n_items": counts.n_items, "n_set_aside": counts.n_set_aside,
-        "n_answers": counts.n_answers, "n_edits": counts.n_edits,
+        "n_items": counts.n_items,
+        "n_set_aside": counts.n_set_aside,
+        "n_answers": counts.n_answers,
+        "n_edits": counts.n_edits,
         "n_groups": sum(1 for group in view.members if group >= 0) if view else None,
         "n_doubtful_items": len(view.doubtful_items) if view else None,
         "n_doubtful_answers": len(view.body.get("doubtful", ())) if view else None,
-        "revision": view.stored.revision if view else None, "last_seq": counts.last_seq,
-        "remaining": remaining_of(view), "mine": counts.by_annotator.get(person.name, 0),
-        "worker": None if worker is None else {
-            "state": worker.state, "detail": worker.detail, "alive": worker.is_alive,
+        "revision": view.stored.revision if view else None,
+        "last_seq": counts.last_seq,
+        "remaining": remaining_of(view),
+        "mine": counts.by_annotator.get(person.name, 0),
+        "worker": None
+        if worker is None
+        else {
+            "state": worker.state,
+            "detail": worker.detail,
+            "alive": worker.is_alive,
         },
-    }  # fmt: skip
+    }
 
 
 def _view(results: Results) -> View:
@@ -305,13 +322,15 @@ def get_groups(_: Viewer, store: StoreOf, results: ResultsOf) -> dict[str, Any]:
     view, names = _view(results), {group.id: group for group in store.groups()}
     groups = [
         {
-            "id": group, "name": names[group].name if group in names else "",
-            "note": names[group].note if group in names else "", "n_items": len(ids),
+            "id": group,
+            "name": names[group].name if group in names else "",
+            "note": names[group].note if group in names else "",
+            "n_items": len(ids),
             "exemplars": view.exemplars.get(group, []),
             "confidence": sum(view.confidence.get(one, 0.0) for one in ids) / len(ids),
         }
         for group, ids in view.members.items()
-    ]  # fmt: skip
+    ]
     return {"revision": view.stored.revision, "groups": groups}
 
 
@@ -365,11 +384,13 @@ def get_doubtful(_: Reviewer, results: ResultsOf) -> dict[str, Any]:
 
 @router.get("/affinity", tags=["results"])
 def get_affinity(_: Viewer, store: StoreOf) -> Response:
-    """The affinity of the newest result, as the worker keeps it (`.npz`)."""
+    """Return the affinity of the newest result, as the worker keeps it (`.npz`)."""
     found = store.artifact("affinity")
     if found is None:
         raise Problem(404, "The worker has kept no affinity yet.")
-    return Response(found[1], media_type="application/octet-stream", headers={"X-Revision": str(found[0])})
+    return Response(
+        found[1], media_type="application/octet-stream", headers={"X-Revision": str(found[0])}
+    )
 
 
 @router.get("/map", tags=["results"])
@@ -401,7 +422,9 @@ def get_items(
 
 
 def _plain(cells: Any) -> dict[str, Any]:
-    return {str(k): v if isinstance(v, str | int | bool | None) else str(v) for k, v in cells.items()}
+    return {
+        str(k): v if isinstance(v, str | int | bool | None) else str(v) for k, v in cells.items()
+    }
 
 
 # ------------------------------------------------------------------ edits and jobs
@@ -423,14 +446,20 @@ class EditRequest(Body):
 def post_edit(
     body: EditRequest, person: Reviewer, store: StoreOf, results: ResultsOf, response: Response
 ) -> dict[str, Any]:
-    """Apply an edit, or say what it would do. It survives every re-clustering; DELETE revokes it."""
+    """Apply an edit, or say what it would do. It survives new groupings; DELETE revokes it."""
     named = dict.fromkeys(body.items + body.target)
     if set(named) - set(store.items_by_id(named)):
         raise not_found()
     edit = Edit(
-        body.kind, body.items, body.target, person.name, id=body.submission_id or new_id(),
-        at=now(), source=SOURCE, note=body.note,
-    )  # fmt: skip
+        body.kind,
+        body.items,
+        body.target,
+        person.name,
+        id=body.submission_id or new_id(),
+        at=now(),
+        source=SOURCE,
+        note=body.note,
+    )
     view = results.newest()
     if body.preview:
         arguments = {"kind": edit.kind, "items": list(edit.items), "target": list(edit.target)}
@@ -440,7 +469,9 @@ def post_edit(
         return reply
     newest = view.stored.revision if view else 0
     if body.base_revision is not None and body.base_revision < newest:
-        raise Problem(409, "The groups have changed since you looked. Look again before it is done.")
+        raise Problem(
+            409, "The groups have changed since you looked. Look again before it is done."
+        )
     (status,) = store.append([edit])
     return {"status": status, "id": edit.id}
 
@@ -454,31 +485,44 @@ def _job_reply(store: Store, job: int, *, wait: float = 0.0) -> dict[str, Any]:
     if found is None:
         raise not_found()
     return {
-        "job": found.id, "kind": found.kind, "status": found.status, "result": found.result,
+        "job": found.id,
+        "kind": found.kind,
+        "status": found.status,
+        "result": found.result,
         "error": found.error,
-    }  # fmt: skip
+    }
 
 
 @router.get("/jobs/{job}", tags=["edits"])
-def get_job(job: Annotated[int, Path(ge=0, le=2**53)], _: Reviewer, store: StoreOf) -> dict[str, Any]:
-    """What became of work that the worker was asked for."""
+def get_job(
+    job: Annotated[int, Path(ge=0, le=2**53)], _: Reviewer, store: StoreOf
+) -> dict[str, Any]:
+    """Say what became of work that the worker was asked for."""
     return _job_reply(store, job)
 
 
 class Recluster(Body):
     """What to compute anew."""
 
-    group: int | None = Field(None, ge=0, le=2**31, description="Split this group alone; None: all.")
-    leave_out: str | None = Field(None, max_length=200, description="As if this person had said nothing.")
+    group: int | None = Field(
+        None, ge=0, le=2**31, description="Split this group alone; None: all."
+    )
+    leave_out: str | None = Field(
+        None, max_length=200, description="As if this person had said nothing."
+    )
 
 
 @router.post("/recluster", tags=["edits"], status_code=202)
-def post_recluster(body: Recluster, person: Reviewer, store: StoreOf, results: ResultsOf) -> dict[str, Any]:
+def post_recluster(
+    body: Recluster, person: Reviewer, store: StoreOf, results: ResultsOf
+) -> dict[str, Any]:
     """Ask the worker to compute groups anew."""
     if body.group is not None:
         if body.group not in _view(results).members:
             raise not_found()
-        return _job_reply(store, store.add_job("resplit", {"group": body.group}, annotator=person.name))
+        return _job_reply(
+            store, store.add_job("resplit", {"group": body.group}, annotator=person.name)
+        )
     if body.leave_out is not None:
         if store.annotator(body.leave_out) is None:
             raise not_found()
@@ -496,19 +540,27 @@ def get_people(_: Owner, store: StoreOf) -> dict[str, Any]:
     counts = store.counts().by_annotator
     people = [
         {
-            "name": one.name, "kind": one.kind, "role": one.role, "is_active": one.is_active,
-            "code": one.code, "n_answers": counts.get(one.name, 0),
+            "name": one.name,
+            "kind": one.kind,
+            "role": one.role,
+            "is_active": one.is_active,
+            "code": one.code,
+            "n_answers": counts.get(one.name, 0),
         }
         for one in store.annotators()
-    ]  # fmt: skip
+    ]
     links = [
         {
-            "id": one.id, "annotator": one.annotator, "role": one.role, "expires": one.expires,
-            "many": bool(one.scope.get("many")), "code": one.scope.get("code", ""),
+            "id": one.id,
+            "annotator": one.annotator,
+            "role": one.role,
+            "expires": one.expires,
+            "many": bool(one.scope.get("many")),
+            "code": one.scope.get("code", ""),
         }
         for one in store.tokens()
         if one.kind == "invite" and not one.is_revoked and (one.expires or 1e18) > time.time()
-    ]  # fmt: skip
+    ]
     return {"people": people, "links": links}
 
 
@@ -519,7 +571,9 @@ class Link(Body):
     role: Role = "annotator"
     many: bool = Field(False, description="For many people, each with a name of their own.")
     code: str = Field("", max_length=100, description="A participant's code, of a study.")
-    completion: str = Field("", max_length=100, description="Shown when there is nothing left to ask.")
+    completion: str = Field(
+        "", max_length=100, description="Shown when there is nothing left to ask."
+    )
 
 
 @router.post("/links", tags=["people"], status_code=201)
@@ -531,16 +585,22 @@ def post_link(body: Link, request: Request, _: Owner, store: StoreOf) -> dict[st
     if name and store.annotator(name) is None:
         store.put_annotator(Annotator(name, role=body.role, code=body.code))
     secret = make_link(
-        store, annotator=name, role=body.role, many=body.many, code=body.code,
+        store,
+        annotator=name,
+        role=body.role,
+        many=body.many,
+        code=body.code,
         completion=body.completion,
-    )  # fmt: skip
+    )
     base = str(request.base_url).rstrip("/")
     prefix = request.app.state.settings.base_path
     return {"url": f"{base.removesuffix(prefix)}{prefix}/a/{secret}"}
 
 
 @router.delete("/links/{token}", tags=["people"])
-def delete_link(token: Annotated[str, Path(max_length=200)], _: Owner, store: StoreOf) -> dict[str, bool]:
+def delete_link(
+    token: Annotated[str, Path(max_length=200)], _: Owner, store: StoreOf
+) -> dict[str, bool]:
     """Take a link back, and end the sessions that came from it."""
     if not store.revoke_token(token):
         raise not_found()
@@ -588,7 +648,7 @@ class Settings(Body):
 
 @router.get("/settings", tags=["settings"])
 def get_settings(_: Viewer, store: StoreOf) -> dict[str, Any]:
-    """What people are asked, and how."""
+    """Return what people are asked, and how."""
     found = store.settings()
     return {name: found.get(name) for name in Settings.model_fields}
 

@@ -78,6 +78,7 @@ def create_app(settings: WebSettings) -> FastAPI:
     add_problems(app, pages.error_page)
     for part in (api, events, media, exports, pages):
         app.include_router(part.router)
+
     @app.exception_handler(pages.SignedOutError)
     def signed_out(request: Request, _: Exception) -> Response:
         return pages.signed_out(request)
@@ -106,7 +107,7 @@ def create_app(settings: WebSettings) -> FastAPI:
 
     @app.get("/version", tags=["health"])
     def version() -> dict[str, str]:
-        """The version of clew."""
+        """Return the version of clew."""
         return {"version": app.version}
 
     return app

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 def _svg(height: int, label: str, parts: Sequence[str]) -> Markup:
     body = "".join(parts)
-    return Markup(  # noqa: S704 - made of numbers; words are escaped
+    return Markup(
         f'<svg class="plot" height="{height}" role="img" aria-label="{escape(label)}">{body}</svg>'
     )
 
@@ -31,7 +31,12 @@ def remaining_chart(answered: int, low: int, median: int, high: int, label: str)
     """Draw the thread: wound up to now, dotted to the likely end, with the interval as a band."""
     end = max(1, answered + high)
     now, first, likely = (100 * v / end for v in (answered, answered + low, answered + median))
-    marks = [(0.0, "0"), (now, f"{answered:,} now"), (first, f"{answered + low:,}"), (100.0, f"{end:,}")]
+    marks = [
+        (0.0, "0"),
+        (now, f"{answered:,} now"),
+        (first, f"{answered + low:,}"),
+        (100.0, f"{end:,}"),
+    ]
     words: list[str] = []
     last = -20.0
     for x, text in marks:
@@ -44,7 +49,8 @@ def remaining_chart(answered: int, low: int, median: int, high: int, label: str)
         84,
         label,
         [
-            f'<rect class="band" x="{first:.2f}%" y="26" width="{100 - first:.2f}%" height="32" rx="4"/>',
+            f'<rect class="band" x="{first:.2f}%" y="26" '
+            f'width="{100 - first:.2f}%" height="32" rx="4"/>',
             _line(0, max(0.0, now - 0.6), 42, 42, "th"),
             _line(min(100, now + 1.4), 99.6, 42, 42, "th dots"),
             f'<circle class="hole" cx="{max(0.8, now):.2f}%" cy="42" r="7"/>',
@@ -56,7 +62,7 @@ def remaining_chart(answered: int, low: int, median: int, high: int, label: str)
 
 
 def interval_chart(value: float, low: float, high: float, label: str) -> Markup:
-    """Draw a value between 0 and 100 with its interval, on an axis that begins at a round number."""
+    """Draw a value between 0 and 100 with its interval; the axis begins at a round number."""
     first = min(80, int(low // 10 * 10))
 
     def at(v: float) -> float:

@@ -47,12 +47,16 @@ def groups_csv(store: Store, view: View) -> bytes:
     header = ("id", "group", "name", "confidence", "is_exemplar", "doubtful", "n_answers")
     rows = (
         (
-            one, group, names.get(group, ""), round(view.confidence.get(one, 0.0), 4),
-            int(view.line_of(one) == "knot"), int(view.line_of(one) == "doubt"),
+            one,
+            group,
+            names.get(group, ""),
+            round(view.confidence.get(one, 0.0), 4),
+            int(view.line_of(one) == "knot"),
+            int(view.line_of(one) == "doubt"),
             n_answers.get(one, 0),
         )
         for one, group in view.group_of.items()
-    )  # fmt: skip
+    )
     return _csv(header, rows)
 
 
@@ -70,9 +74,14 @@ def exemplars_csv(store: Store, view: View) -> bytes:
 def doubtful_csv(_: Store, view: View) -> bytes:
     """Return the answers that look wrong."""
     rows = (
-        (one.get("entry", ""), one.get("p_wrong", ""), one.get("reason", ""), " ".join(map(str, one.get("chain", ()))))
+        (
+            one.get("entry", ""),
+            one.get("p_wrong", ""),
+            one.get("reason", ""),
+            " ".join(map(str, one.get("chain", ()))),
+        )
         for one in view.body.get("doubtful", ())
-    )  # fmt: skip
+    )
     return _csv(("entry", "p_wrong", "reason", "chain"), rows)
 
 
@@ -98,7 +107,9 @@ def answers_csv(store: Store) -> bytes:
         words = {code: word for word, code in ANSWER_WORDS[entry.question.kind].items()}
         ids = (*map(str, entry.question.ids or ()), "", "", "")[:3]
         if entry.value in words:
-            rows.append((entry.question.kind, *ids, words[entry.value], entry.annotator, entry.weight))
+            rows.append(
+                (entry.question.kind, *ids, words[entry.value], entry.annotator, entry.weight)
+            )
     return _csv(("kind", "id_i", "id_j", "id_k", "answer", "annotator", "weight"), rows)
 
 
@@ -129,7 +140,7 @@ def get_export(what: What, person: Viewer, store: StoreOf, results: ResultsOf) -
             for name, make in _OF_RESULT.items() if view else ():
                 archive.writestr(f"{name}.csv", make(store, view) if view else b"")
         return _file("clew.zip", content.getvalue(), "application/zip")
-    assert view is not None  # noqa: S101 - narrowed above
+    assert view is not None
     return _file(f"{what}.csv", _OF_RESULT[what](store, view), "text/csv")
 
 

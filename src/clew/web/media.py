@@ -21,9 +21,7 @@ def get_media(
     _: Viewer,
     request: Request,
     store: StoreOf,
-    size: Annotated[
-        Literal["160", "400", "800", "1024", "full", "spectrogram"], Query()
-    ] = "400",
+    size: Annotated[Literal["160", "400", "800", "1024", "full", "spectrogram"], Query()] = "400",
 ) -> Response:
     """Return a picture that was decoded and encoded anew, a spectrogram, or the sound itself."""
     item = store.items_by_id([item_id]).get(item_id)
@@ -61,4 +59,3 @@ def _ranged(request: Request, content: bytes, kind: str, headers: dict[str, str]
     end = min(int(last), len(content) - 1) if last.isdigit() else len(content) - 1
     headers["Content-Range"] = f"bytes {first}-{end}/{len(content)}"
     return Response(content[int(first) : end + 1], 206, headers, media_type=kind)
-

@@ -12,8 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-from clew.answers import Answer, Edit, Retraction, new_id, now
-from clew.answers._words import DIFFERENT, SAME
+from clew.answers import DIFFERENT, SAME, Answer, Edit, Entry, Retraction, new_id, now
 from clew.store.base import Logged, Store
 from clew.web import charts
 from clew.web.accounts import Person, Reviewer, StoreOf, person_of
@@ -42,20 +41,28 @@ SHELVES = 40
 
 
 def draw(
-    request: Request, page: str, heading: str, person: Person | None, status: int = 200, **values: Any
+    request: Request,
+    page: str,
+    heading: str,
+    person: Person | None,
+    status: int = 200,
+    **values: Any,
 ) -> HTMLResponse:
     """Draw a page."""
     state = request.app.state
     theme = request.cookies.get("clew_theme", "")
     view = state.results.newest() if person else None
     values = {
-        "page": page, "heading": heading, "me": person, "base": state.settings.base_path,
+        "page": page,
+        "heading": heading,
+        "me": person,
+        "base": state.settings.base_path,
         "project": state.store.settings().get("name") or "",
         "theme": theme if theme in ("light", "dark") else "",
         "nav": NAV[person.role] if person else (),
         "n_doubtful": len(view.body.get("doubtful", ())) if view else 0,
         **values,
-    }  # fmt: skip
+    }
     template = values.pop("template", f"{page}.html")
     return HTMLResponse(_pages.get_template(template).render(values), status)
 
@@ -117,9 +124,16 @@ def invite(request: Request, secret: str, store: StoreOf) -> Response:
         "practice": bool(token and not at_once and token.role == "annotator"),
     }
     return draw(
-        request, "invite", heading, None, 200 if token else 404, valid=token is not None,
-        asks_name=asks_name, guideline=settings.get("guideline"), data=data,
-    )  # fmt: skip
+        request,
+        "invite",
+        heading,
+        None,
+        200 if token else 404,
+        valid=token is not None,
+        asks_name=asks_name,
+        guideline=settings.get("guideline"),
+        data=data,
+    )
 
 
 @router.get("/practice")
@@ -133,40 +147,70 @@ def practice(request: Request, store: StoreOf) -> Response:
 
     pairs = [("disc-1", "disc-2"), ("disc-1", "square-1"), ("square-1", "blur-1")]
     data = {
-        "strings": _ask_strings(), "settings": {
-            "question": say("practice.question"), "guideline_short": say("practice.hint"),
+        "strings": _ask_strings(),
+        "settings": {
+            "question": say("practice.question"),
+            "guideline_short": say("practice.hint"),
             "guideline": store.settings().get("guideline"),
         },
         "questions": [
-            {"question_id": f"practice-{n}", "kind": "pair", "expires": "2100-01-01", "parts": [],
-             "items": [shape(one) for one in pair]} for n, pair in enumerate(pairs)
+            {
+                "question_id": f"practice-{n}",
+                "kind": "pair",
+                "expires": "2100-01-01",
+                "parts": [],
+                "items": [shape(one) for one in pair],
+            }
+            for n, pair in enumerate(pairs)
         ],
-    }  # fmt: skip
+    }
     return draw(request, "practice", say("practice.heading"), person, data=data)
 
 
 def _ask_strings() -> dict[str, Any]:
     return strings_of(
-        "cancel", "close", "undo", "saved", "question", "hint", "answer", "item", "ask", "confirm",
-        "meter", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip", "state",
-    )  # fmt: skip
+        "cancel",
+        "close",
+        "undo",
+        "saved",
+        "question",
+        "hint",
+        "answer",
+        "item",
+        "ask",
+        "confirm",
+        "meter",
+        "said",
+        "tool",
+        "dialog",
+        "flag",
+        "note",
+        "refused",
+        "key",
+        "strip",
+        "state",
+    )
 
 
 @router.get("/ask")
 def ask(request: Request, store: StoreOf, results: ResultsOf) -> Response:
-    """The question loop."""
+    """Ask questions."""
     person = who(request, "annotator")
     settings, view = store.settings(), results.newest()
     guideline = str(settings.get("guideline") or "")
     data = {
-        "strings": _ask_strings(), "base": request.app.state.settings.base_path,
-        "project": settings.get("name") or request.app.state.settings.store, "me": person.name,
+        "strings": _ask_strings(),
+        "base": request.app.state.settings.base_path,
+        "project": settings.get("name") or request.app.state.settings.store,
+        "me": person.name,
         "settings": {
-            "question": settings.get("question") or "", "guideline": guideline,
+            "question": settings.get("question") or "",
+            "guideline": guideline,
             "guideline_short": guideline.strip().split("\n")[0][:160],
         },
-        "progress": remaining_of(view), "answered": store.counts().n_answers,
-    }  # fmt: skip
+        "progress": remaining_of(view),
+        "answered": store.counts().n_answers,
+    }
     return draw(request, "ask", say("nav.ask"), person, data=data)
 
 
@@ -175,7 +219,17 @@ def ask(request: Request, store: StoreOf, results: ResultsOf) -> Response:
 
 def _strings_of_groups() -> dict[str, Any]:
     return strings_of(
-        "cancel", "close", "undo", "and", "group", "groups", "thread", "pick", "edit", "preview", "map"
+        "cancel",
+        "close",
+        "undo",
+        "and",
+        "group",
+        "groups",
+        "thread",
+        "pick",
+        "edit",
+        "preview",
+        "map",
     )
 
 
@@ -185,14 +239,20 @@ def _group_data(view: View, results: Results, **more: Any) -> dict[str, Any]:
     named = {group.id: group.name for group in results.groups()}
     groups = [
         {
-            "id": group, "name": names.get(group, say("group.none")), "n": len(ids),
-            "named": named.get(group, ""), "examples": (view.exemplars.get(group) or ids)[:3],
+            "id": group,
+            "name": names.get(group, say("group.none")),
+            "n": len(ids),
+            "named": named.get(group, ""),
+            "examples": (view.exemplars.get(group) or ids)[:3],
         }
         for group, ids in view.members.items()
         if group >= 0
-    ]  # fmt: skip
+    ]
     return {
-        "strings": _strings_of_groups(), "groups": groups, "revision": view.stored.revision, **more
+        "strings": _strings_of_groups(),
+        "groups": groups,
+        "revision": view.stored.revision,
+        **more,
     }
 
 
@@ -201,12 +261,14 @@ def _strung(view: View, presenter: Presenter, ids: Sequence[str]) -> list[dict[s
     items = presenter.items(ids, size=400)
     return [
         {
-            **items[one], "line": view.line_of(one), "group": view.group_of.get(one, -1),
+            **items[one],
+            "line": view.line_of(one),
+            "group": view.group_of.get(one, -1),
             "percent": round(100 * view.confidence.get(one, 0.0)),
         }
         for one in ids
         if one in items
-    ]  # fmt: skip
+    ]
 
 
 def _sample(view: View, ids: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -230,32 +292,50 @@ def groups(
     if view is None:
         return draw(request, "groups", say("groups.heading"), person, shelves=None)
     names, named = results.names(), {group.id: group.name for group in results.groups()}
-    shelves = []
+    shelves: list[dict[str, Any]] = []
     strung = [(group, ids) for group, ids in view.members.items() if group >= 0]
     for group, ids in strung[:n]:
         first, last = _sample(view, ids)
         confidence = [view.confidence.get(one, 0.0) for one in ids]
         shelves.append(
             {
-                "id": group, "name": names.get(group, str(group)), "named": bool(named.get(group)),
-                "n": len(ids), "percent": round(100 * statistics.fmean(confidence)),
+                "id": group,
+                "name": names.get(group, str(group)),
+                "named": bool(named.get(group)),
+                "n": len(ids),
+                "percent": round(100 * statistics.fmean(confidence)),
                 "n_doubt": sum(view.line_of(one) == "doubt" for one in ids),
-                "first": first, "last": last, "more": len(ids) - len(first) - len(last),
+                "first": first,
+                "last": last,
+                "more": len(ids) - len(first) - len(last),
             }
-        )  # fmt: skip
+        )
     tray, alone = view.doubtful_items[:12], view.members.get(-1, [])[:12]
     wanted = {one for shelf in shelves for one in (*shelf["first"], *shelf["last"])}
-    found = {one["id"]: one for one in _strung(view, presenter, sorted(wanted | set(tray) | set(alone)))}
+    found = {
+        one["id"]: one for one in _strung(view, presenter, sorted(wanted | set(tray) | set(alone)))
+    }
     for shelf in shelves:
         for part in ("first", "last"):
             shelf[part] = [found[one] for one in shelf[part] if one in found]
     return draw(
-        request, "groups", say("groups.heading"), person, bar=person.may("reviewer"),
-        shelves=shelves, n_groups=len(strung), n_items=len(view.ids),
-        further=len(strung) - len(shelves), step=n + SHELVES, tray=[found[one] for one in tray if one in found],
-        n_tray=len(view.doubtful_items), alone=[found[one] for one in alone if one in found],
-        n_alone=len(view.members.get(-1, [])), names=names, data=_group_data(view, results),
-    )  # fmt: skip
+        request,
+        "groups",
+        say("groups.heading"),
+        person,
+        bar=person.may("reviewer"),
+        shelves=shelves,
+        n_groups=len(strung),
+        n_items=len(view.ids),
+        further=len(strung) - len(shelves),
+        step=n + SHELVES,
+        tray=[found[one] for one in tray if one in found],
+        n_tray=len(view.doubtful_items),
+        alone=[found[one] for one in alone if one in found],
+        n_alone=len(view.members.get(-1, [])),
+        names=names,
+        data=_group_data(view, results),
+    )
 
 
 @router.get("/groups/{group}")
@@ -275,13 +355,23 @@ def group(request: Request, group: int, results: ResultsOf, presenter: Presenter
     faces = [view.exemplars.get(one, view.members[one])[0] for one in others]
     nearest = zip(others, _strung(view, presenter, faces), strict=False)
     return draw(
-        request, "groups", names.get(group, say("groups.alone")), person, template="group.html",
-        bar=person.may("reviewer"), group=group, n=len(ids),
-        percent=round(100 * statistics.fmean(confidence)), examples=_strung(view, presenter, examples),
-        rest=_strung(view, presenter, rest), doubt=_strung(view, presenter, doubt), more=len(ids) - shown,
-        after=shown, nearest=[(one, names.get(one, ""), face) for one, face in nearest],
+        request,
+        "groups",
+        names.get(group, say("groups.alone")),
+        person,
+        template="group.html",
+        bar=person.may("reviewer"),
+        group=group,
+        n=len(ids),
+        percent=round(100 * statistics.fmean(confidence)),
+        examples=_strung(view, presenter, examples),
+        rest=_strung(view, presenter, rest),
+        doubt=_strung(view, presenter, doubt),
+        more=len(ids) - shown,
+        after=shown,
+        nearest=[(one, names.get(one, ""), face) for one, face in nearest],
         data=_group_data(view, results, group=group, members=ids[:5000]),
-    )  # fmt: skip
+    )
 
 
 @router.get("/map")
@@ -291,9 +381,14 @@ def the_map(request: Request, store: StoreOf, results: ResultsOf) -> Response:
     if view is None:
         return draw(request, "groups", say("map.heading"), person, shelves=None)
     return draw(
-        request, "map", say("map.heading"), person, bar=person.may("reviewer"), n_items=len(view.ids),
+        request,
+        "map",
+        say("map.heading"),
+        person,
+        bar=person.may("reviewer"),
+        n_items=len(view.ids),
         data=_group_data(view, results),
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------ review
@@ -309,7 +404,9 @@ def _said(logged: Logged, names: dict[int, str] | None = None) -> str:
         n = len(value)
         return say("history.said.strangers", n=n) if n else say("history.said.all_belong")
     if isinstance(value, int) and isinstance(entry, Answer):
-        value = str((entry.question.ids or ())[value]) if entry.question.kind != "which_of" else value
+        value = (
+            str((entry.question.ids or ())[value]) if entry.question.kind != "which_of" else value
+        )
     key = f"history.said.{value}"
     try:
         return say(key)
@@ -333,12 +430,20 @@ def _told(logged: Logged, presenter: Presenter) -> dict[str, Any]:
         ids = [str(one) for one in (*entry.items, *entry.target)][:6]
     ms = getattr(entry, "ms", None)
     return {
-        "id": entry.id, "seq": logged.seq, "who": entry.annotator or "–", "when": _when(entry.at),
-        "seconds": f"{ms / 1000:.1f} s" if ms is not None else "", "said": _said(logged), "ids": ids,
-        "is_same": isinstance(entry, Answer) and entry.value == SAME and entry.question.kind == "pair",
+        "id": entry.id,
+        "seq": logged.seq,
+        "who": entry.annotator or "–",
+        "when": _when(entry.at),
+        "seconds": f"{ms / 1000:.1f} s" if ms is not None else "",
+        "said": _said(logged),
+        "ids": ids,
+        "is_same": isinstance(entry, Answer)
+        and entry.value == SAME
+        and entry.question.kind == "pair",
         "is_pair": isinstance(entry, Answer) and entry.question.kind == "pair",
-        "note": getattr(entry, "note", ""), "standing": logged.is_standing,
-    }  # fmt: skip
+        "note": getattr(entry, "note", ""),
+        "standing": logged.is_standing,
+    }
 
 
 def _reason(one: dict[str, Any]) -> str:
@@ -367,7 +472,11 @@ def review(
         return draw(request, "review", say("review.heading"), person, cases=[], case=None)
     chosen = next((pair for pair in doubtful if pair[1].entry.id == case), doubtful[0])
     cases = [
-        {**_told(logged, presenter), "reason": _reason(one), "p": round(100 * (one.get("p_wrong") or 0))}
+        {
+            **_told(logged, presenter),
+            "reason": _reason(one),
+            "p": round(100 * (one.get("p_wrong") or 0)),
+        }
         for one, logged in doubtful[:60]
     ]
     one, logged = chosen
@@ -377,16 +486,27 @@ def review(
     items = presenter.items(dict.fromkeys([*chain_ids, *told["ids"]]), size=400)
     is_pair = told["is_pair"]
     return draw(
-        request, "review", _reason(one), person, cases=cases, case=told,
+        request,
+        "review",
+        _reason(one),
+        person,
+        cases=cases,
+        case=told,
         p=round(100 * (one.get("p_wrong") or 0)),
         chain=[items[item] for item in chain_ids if item in items],
         links=[_told(link, presenter) for link in links if link is not None],
         fixes=[
-            {"name": name, "title": say(f"review.fix.{name}"), "go": say(f"review.go.{name}"),
-             "text": say(f"review.fix.{name}.text", who=told["who"], said=_fixed(told, name))}
-            for name in (("opposite", "same", "retract", "aside") if is_pair else ("retract", "aside"))
+            {
+                "name": name,
+                "title": say(f"review.fix.{name}"),
+                "go": say(f"review.go.{name}"),
+                "text": say(f"review.fix.{name}.text", who=told["who"], said=_fixed(told, name)),
+            }
+            for name in (
+                ("opposite", "same", "retract", "aside") if is_pair else ("retract", "aside")
+            )
         ],
-    )  # fmt: skip
+    )
 
 
 def _fixed(told: dict[str, Any], name: str) -> str:
@@ -407,7 +527,8 @@ def post_review(body: Fix, person: Reviewer, store: StoreOf) -> dict[str, Any]:
     logged = store.entry(body.entry)
     if logged is None or not isinstance(logged.entry, Answer):
         raise not_found()
-    answer, entries = logged.entry, []
+    answer = logged.entry
+    entries: list[Entry] = []
     if body.fix in ("retract", "opposite", "aside") and logged.is_standing:
         entries.append(Retraction(answer.id, person.name, new_id(), now(), SOURCE))
     if body.fix in ("opposite", "same"):
@@ -415,11 +536,21 @@ def post_review(body: Fix, person: Reviewer, store: StoreOf) -> dict[str, Any]:
             raise not_found()
         value = answer.value if body.fix == "same" else DIFFERENT if answer.value == SAME else SAME
         entries.append(
-            Answer(answer.question, value, person.name, origin="imported", id=new_id(), at=now(), source=SOURCE)
-        )  # fmt: skip
+            Answer(
+                answer.question,
+                value,
+                person.name,
+                origin="imported",
+                id=new_id(),
+                at=now(),
+                source=SOURCE,
+            )
+        )
     if body.fix == "aside":
         ids = [str(one) for one in answer.question.ids or ()]
-        entries.append(Edit("set_aside", ids, (), person.name, id=new_id(), at=now(), source=SOURCE))
+        entries.append(
+            Edit("set_aside", ids, (), person.name, id=new_id(), at=now(), source=SOURCE)
+        )
     statuses = store.append(entries)
     return {"statuses": list(statuses)}
 
@@ -491,29 +622,47 @@ def progress(request: Request, store: StoreOf, results: ResultsOf) -> Response:
         twice = one.get("agreement_with_self")
         rows.append(
             {
-                "name": one.get("name", ""), "n": counts.by_annotator.get(one.get("name", ""), one.get("n", 0)),
-                "error": error if error and None not in error else None, "twice": _twice(twice),
+                "name": one.get("name", ""),
+                "n": counts.by_annotator.get(one.get("name", ""), one.get("n", 0)),
+                "error": error if error and None not in error else None,
+                "twice": _twice(twice),
                 "median": _seconds(medians.get(one.get("name", ""))),
             }
-        )  # fmt: skip
+        )
     if not rows:
         rows = [
-            {"name": name, "n": n, "error": None, "twice": "", "median": _seconds(medians.get(name))}
+            {
+                "name": name,
+                "n": n,
+                "error": None,
+                "twice": "",
+                "median": _seconds(medians.get(name)),
+            }
             for name, n in counts.by_annotator.items()
             if name in people
         ]
     names = results.names()
     return draw(
-        request, "progress", say("progress.heading"), person, left=left, charts=charted,
-        counts=counts, mine=counts.by_annotator.get(person.name, 0), jaccard=jaccard, quality=quality,
+        request,
+        "progress",
+        say("progress.heading"),
+        person,
+        left=left,
+        charts=charted,
+        counts=counts,
+        mine=counts.by_annotator.get(person.name, 0),
+        jaccard=jaccard,
+        quality=quality,
         group_quality=[
             (names.get(int(g), g), one) for g, one in (quality.get("groups") or {}).items()
         ],
-        people=people if may_see else [], shared=agreement(store, people) if may_see and len(people) > 1 else {},
+        people=people if may_see else [],
+        shared=agreement(store, people) if may_see and len(people) > 1 else {},
         rows=rows if may_see else [one for one in rows if one["name"] == person.name],
-        enough=bool(body.get("stop", {}).get("is_enough")), may_see=may_see,
+        enough=bool(body.get("stop", {}).get("is_enough")),
+        may_see=may_see,
         dont_know=sum(n for name, n in counts.by_value.items() if name.endswith(" -2")),
-    )  # fmt: skip
+    )
 
 
 def _twice(value: Any) -> str:
@@ -542,9 +691,15 @@ def history(
     shown = [_told(one, presenter) for one in found if not isinstance(one.entry, Retraction)]
     items = presenter.items({one for told in shown for one in told["ids"]}, size=160)
     return draw(
-        request, "history", say("history.heading"), person, answers=shown, items=items,
-        older=found[-1].seq if len(found) == 50 else None, first=before is None,
-    )  # fmt: skip
+        request,
+        "history",
+        say("history.heading"),
+        person,
+        answers=shown,
+        items=items,
+        older=found[-1].seq if len(found) == 50 else None,
+        first=before is None,
+    )
 
 
 @router.get("/people")
@@ -556,9 +711,18 @@ def people(request: Request, store: StoreOf) -> Response:
 
 #: Keys that may be changed, with what they do.
 CHANGEABLE = (
-    ("1", "1s"), ("2", "2d"), ("3", "3"), ("4", "4"), ("unsure", "0k"), ("undo", "u"), ("flag", "f"),
-    ("note", "n"), ("zoom", "z"), ("sound", "a "), ("guide", "g"),
-)  # fmt: skip
+    ("1", "1s"),
+    ("2", "2d"),
+    ("3", "3"),
+    ("4", "4"),
+    ("unsure", "0k"),
+    ("undo", "u"),
+    ("flag", "f"),
+    ("note", "n"),
+    ("zoom", "z"),
+    ("sound", "a "),
+    ("guide", "g"),
+)
 
 
 @router.get("/settings")
@@ -567,9 +731,15 @@ def settings(request: Request, store: StoreOf) -> Response:
     person = who(request, "annotator")
     theme = request.cookies.get("clew_theme", "")
     return draw(
-        request, "settings", say("settings.heading"), person, settings=store.settings(),
-        kinds=("pair", "odd_one_out", "triplet", "which_of", "confirm"), keys=CHANGEABLE, look=theme,
-    )  # fmt: skip
+        request,
+        "settings",
+        say("settings.heading"),
+        person,
+        settings=store.settings(),
+        kinds=("pair", "odd_one_out", "triplet", "which_of", "confirm"),
+        keys=CHANGEABLE,
+        look=theme,
+    )
 
 
 @router.get("/export")
@@ -579,15 +749,22 @@ def export(request: Request, results: ResultsOf) -> Response:
     names = ["groups", "exemplars", "doubtful"]
     names += ["answers", "answers_csv", "all"] if person.may("reviewer") else []
     return draw(
-        request, "settings", say("export.heading"), person, template="export.html", files=names,
+        request,
+        "settings",
+        say("export.heading"),
+        person,
+        template="export.html",
+        files=names,
         has_result=results.newest() is not None,
-    )  # fmt: skip
+    )
 
 
 @router.get("/help")
 def help_page(request: Request) -> Response:
     """Explain."""
-    return draw(request, "help", say("help.heading"), person_of(request), keys=(*CHANGEABLE, ("help", "?")))
+    return draw(
+        request, "help", say("help.heading"), person_of(request), keys=(*CHANGEABLE, ("help", "?"))
+    )
 
 
 @router.get("/patterns")
@@ -596,11 +773,15 @@ def patterns(request: Request) -> Response:
     person = who(request)
     strings = {**_ask_strings(), **_strings_of_groups()}
     return draw(
-        request, "patterns", say("patterns.heading"), person, data={"strings": strings},
+        request,
+        "patterns",
+        say("patterns.heading"),
+        person,
+        data={"strings": strings},
         chart=charts.remaining_chart(312, 90, 140, 220, "312 answered; 140 more"),
         interval=charts.interval_chart(93, 82, 98, "93 of 100"),
         bars=charts.bars_chart([("Pairs", 291), ("Odd one out", 21)], "Answers by kind"),
-    )  # fmt: skip
+    )
 
 
 @router.get("/patterns/ask")

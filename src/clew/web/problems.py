@@ -51,7 +51,7 @@ def problem_response(
 
 
 def not_found() -> Problem:
-    """What is not there, and what is not theirs to see, look the same."""
+    """Return the failure for what is not there, and for what is not theirs to see."""
     return Problem(404, "There is nothing here, or it is not yours to see.")
 
 

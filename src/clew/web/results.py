@@ -40,7 +40,9 @@ class View:
     def confidence(self) -> dict[str, float]:
         """How sure each item's group is."""
         values = self.body.get("confidence") or ()
-        return {one: float(v if v is not None else 0) for one, v in zip(self.ids, values, strict=False)}
+        return {
+            one: float(v if v is not None else 0) for one, v in zip(self.ids, values, strict=False)
+        }
 
     @cached_property
     def exemplars(self) -> dict[int, list[str]]:

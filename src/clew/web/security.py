@@ -86,6 +86,7 @@ class Security:
         self._sign_ins = RateLimit(30)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
