@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "ClewError",
     "ClewWarning",
+    "ClusterError",
     "DatasetNotFoundError",
     "DeadEndWarning",
     "DistancesAsFeaturesWarning",
@@ -142,6 +143,10 @@ class MissingDependencyError(ClewError, ImportError):
 
 class TooLargeError(ClewError, MemoryError):
     """A dense result would not fit in memory; the message names the sparse form."""
+
+
+class ClusterError(ClewError, RuntimeError):
+    """A Dask cluster was lost, or its workers died; nothing was changed."""
 
 
 class ClewWarning(UserWarning):

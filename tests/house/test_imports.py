@@ -48,6 +48,7 @@ BASE = frozenset(
         "graphs",
         "_units",
         "_limits",
+        "_dask",
         "_warnings",
         "exceptions",
     }
@@ -97,7 +98,6 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
-    "clew.items._item": ("clew.store",),
     "clew.items._sound": ("clew.features",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),

@@ -54,7 +54,7 @@ def open_store(
     1
     """
     try:
-        from clew.store.sql._store import SqlStore
+        from clew.store._sql_store import SqlStore
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("clew"):
             raise

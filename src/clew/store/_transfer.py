@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from clew._files import atomic_write
 from clew.answers import entry_to_json, parse_log
 from clew.exceptions import FileFormatError
-from clew.items._item import Item
+from clew.items import Item
 from clew.store.base import Annotator, Group, Store
 
 T = TypeVar("T")

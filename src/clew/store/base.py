@@ -45,7 +45,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
 
 from clew.answers import Answer, Entry, Kind, Question
-from clew.items._item import Item
+from clew.items import Item
 
 #: What became of an entry: *stored*; *duplicate*, in the log already, or the same answer of the
 #: same person to the same question; *superseded*, stored in place of that person's earlier answer;

@@ -27,9 +27,9 @@ from clew.answers import (
     question_key,
 )
 from clew.exceptions import InvalidConstraintsError
+from clew.store._database import Transaction
+from clew.store._models import AboutRow, AnnotatorRow, ItemRow, LeaseRow, LogRow, PoolRow
 from clew.store.base import Logged, Status
-from clew.store.sql._database import Transaction
-from clew.store.sql._models import AboutRow, AnnotatorRow, ItemRow, LeaseRow, LogRow, PoolRow
 
 #: Values in one statement: SQLite takes 32,766 at most.
 CHUNK = 1000

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from clew.answers import Answer, Kind, Question, entry_from_json
+from clew.store._database import Transaction
+from clew.store._log import chunks, key_of, standing_answers
+from clew.store._models import ItemRow, LeaseRow, LogRow, PoolRow
 from clew.store.base import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
-from clew.store.sql._database import Transaction
-from clew.store.sql._log import chunks, key_of, standing_answers
-from clew.store.sql._models import ItemRow, LeaseRow, LogRow, PoolRow
 
 #: Seconds after which a lease that nobody answered is forgotten.
 FORGOTTEN_SECONDS = 7 * 24 * 3600

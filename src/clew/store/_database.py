@@ -16,8 +16,8 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from clew.exceptions import MissingDependencyError, StoreError
+from clew.store._models import ChangeRow
 from clew.store.base import Topic
-from clew.store.sql._models import ChangeRow
 
 #: Revision of the schema that this clew reads and writes.
 SCHEMA: Final = "0001"
@@ -219,7 +219,7 @@ class Database:
             from alembic.config import Config
 
             config = Config()
-            folder = resources.files("clew.store.sql") / "migrations"
+            folder = resources.files("clew.store") / "migrations"
             config.set_main_option("script_location", str(folder).replace("%", "%%"))
             with self.transaction() as transaction:
                 if self._schema_of_database(transaction.connection) != SCHEMA:

@@ -18,7 +18,24 @@ from sqlalchemy.engine import Connection, make_url
 
 from clew.answers import Answer, Entry, Kind, Retraction
 from clew.exceptions import InvalidArgumentError, InvalidParameterError, LeaseLostError, StoreError
-from clew.items._item import Item
+from clew.items import Item
+from clew.store import _log as log, _questions as questions
+from clew.store._database import Database, Transaction, errors_of
+from clew.store._models import (
+    AnnotatorRow,
+    ArtifactRow,
+    Base,
+    ChangeRow,
+    GroupRow,
+    ItemRow,
+    JobRow,
+    LeaseRow,
+    LogRow,
+    ResultRow,
+    SettingRow,
+    TokenRow,
+    WorkerRow,
+)
 from clew.store.base import (
     SETTINGS,
     WORKER_SECONDS,
@@ -40,23 +57,6 @@ from clew.store.base import (
     TokenKind,
     Topic,
     WorkerState,
-)
-from clew.store.sql import _log as log, _questions as questions
-from clew.store.sql._database import Database, Transaction, errors_of
-from clew.store.sql._models import (
-    AnnotatorRow,
-    ArtifactRow,
-    Base,
-    ChangeRow,
-    GroupRow,
-    ItemRow,
-    JobRow,
-    LeaseRow,
-    LogRow,
-    ResultRow,
-    SettingRow,
-    TokenRow,
-    WorkerRow,
 )
 
 #: Results that are kept.

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from clew.store.sql._models import Base
+from clew.store._models import Base
 
 context.configure(
     connection=context.config.attributes["connection"],
