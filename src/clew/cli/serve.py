@@ -102,7 +102,7 @@ def project_of(place: Path) -> Project:
 @contextmanager
 def _worker(project: Project) -> Iterator[None]:
     """Run a worker beside the app, and start it again if it dies."""
-    from clew.worker._process import WorkerProcess
+    from clew.worker._process import WorkerProcess  # type: ignore[import-not-found,unused-ignore]
 
     with WorkerProcess(os.fspath(project.folder)):
         yield
