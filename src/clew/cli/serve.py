@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.exceptions import InvalidParameterError, MissingDependencyError
+from clew.exceptions import InvalidParameterError, MissingDependencyError, ProjectNotFoundError
 
 if TYPE_CHECKING:
     from clew.collections import Project
@@ -78,31 +80,30 @@ def serve(
 
 
 def project_of(place: Path) -> Project:
-    """Return the project of a place; a folder or a table that is none becomes one."""
-    from clew.collections import Project, read_collection
-    from clew.collections.project import FOLDER, SETTINGS
+    """Return the project of a place; a folder or a table that is none becomes one.
 
-    top = place if place.is_dir() else place.parent
-    if (top / FOLDER / SETTINGS).is_file() or top.name == FOLDER:
-        return Project.open(top)
+    Another process reads it, so that this one stays small.
+    """
+    from clew.collections import Project
+
     if not place.exists():
         raise InvalidParameterError(f"there is no {place}; name a project, a folder or a table")
-    collection = read_collection(place)
-    project = Project.create(top)
-    with project.open_store() as store:
-        store.set_settings({"name": project.name})
-        store.add_items(collection.items)
-    if collection.vectors is not None:
-        project.add_vectors([item.id for item in collection.items], collection.vectors)
-    n = len(collection.items)
-    click.echo(f"{project.folder}: {n:,} item{'s' * (n != 1)}", err=True)
-    return project
+    top = place if place.is_dir() else place.parent
+    try:
+        return Project.open(top)
+    except ProjectNotFoundError:
+        command = [sys.executable, "-m", "clew", "init", os.fspath(top)]
+        source = [] if place.is_dir() else ["--from", os.fspath(place)]
+        done = subprocess.run([*command, *source], check=False)
+        if done.returncode:
+            raise click.exceptions.Exit(done.returncode) from None
+    return Project.open(top)
 
 
 @contextmanager
 def _worker(project: Project) -> Iterator[None]:
     """Run a worker beside the app, and start it again if it dies."""
-    from clew.worker._process import WorkerProcess  # type: ignore[import-not-found,unused-ignore]
+    from clew.worker import WorkerProcess
 
     with WorkerProcess(os.fspath(project.folder)):
         yield
