@@ -56,6 +56,7 @@ def serve(
         raise MissingDependencyError(
             f"clew serve needs {error.name}: pip install 'clew[web]'"
         ) from error
+    WebSettings("", place, place, host, accounts=accounts)  # refused before anything is made
     project = project_of(place)
     sock = listen(host, port, exact=port not in (0, 8765))
     bound = sock.getsockname()[1]

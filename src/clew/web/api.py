@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Annotated, Any, Literal
 
@@ -396,10 +397,17 @@ def get_affinity(_: Viewer, store: StoreOf) -> Response:
 @router.get("/map", tags=["results"])
 def get_map(_: Viewer, store: StoreOf, results: ResultsOf) -> Response:
     """Coordinates of the map, as the worker keeps them (JSON)."""
-    found = store.artifact("map")
-    if found is None:
-        raise Problem(404, "The map is not drawn yet.")
-    return Response(found[1], media_type="application/json", headers={"X-Revision": str(found[0])})
+    found, view = store.artifact("map"), results.newest()
+    if found is None or view is None:
+        raise Problem(404, "The map is not drawn yet; the worker draws it when people rest.")
+    places = json.loads(found[1])
+    ids = places["ids"]
+    places["groups"] = [view.group_of.get(one, -1) for one in ids]
+    places["confidence"] = [round(view.confidence.get(one, 0.0), 3) for one in ids]
+    places["lines"] = [view.line_of(one) for one in ids]
+    content = json.dumps(places, separators=(",", ":"))
+    headers = {"X-Revision": str(found[0])}
+    return Response(content, media_type="application/json", headers=headers)
 
 
 @router.get("/items", tags=["items"])
@@ -484,13 +492,27 @@ def _job_reply(store: Store, job: int, *, wait: float = 0.0) -> dict[str, Any]:
         found = store.job(job)
     if found is None:
         raise not_found()
+    result = found.result
+    if found.kind == "preview" and isinstance(result, dict):
+        result = {**result, "contradicts": [_against(store, one) for one in result["contradicts"]]}
     return {
         "job": found.id,
         "kind": found.kind,
         "status": found.status,
-        "result": found.result,
+        "result": result,
         "error": found.error,
     }
+
+
+def _against(store: Store, contradiction: dict[str, Any]) -> dict[str, Any]:
+    """Name who gave the last answer of a chain that an edit contradicts."""
+    for number in reversed(contradiction.get("answers") or ()):
+        logged = store.entry(number) if isinstance(number, str) else None
+        if logged is not None:
+            entry = logged.entry
+            said = logged_json(logged).get("answer")
+            return {**contradiction, "annotator": entry.annotator, "at": entry.at, "said": said}
+    return contradiction
 
 
 @router.get("/jobs/{job}", tags=["edits"])

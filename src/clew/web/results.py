@@ -34,7 +34,13 @@ class View:
     @cached_property
     def group_of(self) -> dict[str, int]:
         """The group of each item; -1 for none."""
-        return dict(zip(self.ids, map(int, self.body.get("group_ids", ())), strict=False))
+        return dict(
+            zip(
+                self.ids,
+                (-1 if v is None else int(v) for v in self.body.get("group_ids", ())),
+                strict=False,
+            )
+        )
 
     @cached_property
     def confidence(self) -> dict[str, float]:

@@ -105,7 +105,19 @@ $('#merge-with')?.addEventListener('click', () => { // the whole group into anot
   const here = data.group; picks.clear(); examples(here).forEach(id => pick(id, here, true)); chosen(); ask('move');
 });
 $('#lock')?.addEventListener('click', () => { picks.clear(); data.members.forEach(id => picks.set(id, data.group)); ask('lock'); });
-$('#resplit')?.addEventListener('click', async event => { event.target.disabled = true; try { await request(`${api}/recluster`, 'POST', { group: data.group }); toast(t('group.resplit.asked')); } catch (problem) { toast(problem.message); } });
+$('#resplit')?.addEventListener('click', async event => { event.target.disabled = true; toast(t('group.resplit.asked'));
+  try {
+    let reply = await request(`${api}/recluster`, 'POST', { group: data.group });
+    while (reply.status === 'waiting' || reply.status === 'running') { await new Promise(resolve => setTimeout(resolve, 400)); reply = await request(`${api}/jobs/${reply.job}`); }
+    if (reply.status === 'failed') throw new Error(reply.error);
+    offerParts(reply.result.parts ?? []);
+  } catch (problem) { toast(problem.message); }
+  event.target.disabled = false;
+});
+function offerParts(parts) { // the parts of a group: choose one, then split it off
+  const box = h('dialog', { 'aria-labelledby': 'parts-h' }, h('h2', { id: 'parts-h' }, t('group.parts', { n: parts.length })), h('ul', { class: 'list' }, ...parts.map((ids, i) => h('li', { class: 'row' }, h('span', { class: 'minis grow' }, ...ids.slice(0, 4).map(id => h('span', { class: 'mini' }, h('img', { src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: '' })))), h('button', { class: 'btn', type: 'button', onclick: () => { box.close(); picks.clear(); ids.forEach(id => pick(id, data.group, true)); chosen(); ask('split'); } }, t('group.part', { n: ids.length, i: i + 1 }))))), h('form', { method: 'dialog', class: 'row' }, h('button', { class: 'btn' }, t('close'))));
+  box.addEventListener('close', () => box.remove()); document.body.append(box); box.showModal();
+}
 
 // ---------------------------------------------------------------- names
 $$('.name-it, #rename').forEach(button => button.addEventListener('click', () => {

@@ -8,7 +8,7 @@ $$('[data-leave-out]').forEach(button => button.addEventListener('click', async 
     let reply = await request(`${api}/recluster`, 'POST', { leave_out: name });
     while (reply.status === 'waiting' || reply.status === 'running') { await new Promise(resolve => setTimeout(resolve, 500)); reply = await request(`${api}/jobs/${reply.job}`); }
     if (reply.status === 'failed') throw new Error(reply.error);
-    const n = reply.result.moves?.length ?? 0; out.textContent = (n === 1 ? out.dataset.one : out.dataset.other).replace('{name}', name).replace('{n}', n.toLocaleString('en'));
+    const n = reply.result.n_moved ?? 0; out.textContent = (n === 1 ? out.dataset.one : out.dataset.other).replace('{name}', name).replace('{n}', n.toLocaleString('en'));
   } catch (problem) { out.textContent = problem.message; }
   button.disabled = false;
 }));
