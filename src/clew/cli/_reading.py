@@ -43,6 +43,10 @@ class RowsJob:
     quiet: bool
     verbose: bool
     standardize: str = "auto"
+    model: str = "auto"
+    """Name of the features of images and texts."""
+    media: Path | None = None
+    """Folder of the media that show the rows of an array."""
     answers_alone: bool = False
     """Whether `items` are answers, and the rows are those that they name."""
     project: Path | None = None
@@ -95,13 +99,24 @@ def _rows(job: RowsJob, words: Words) -> Rows:
         return _of_answers(job.items, job.ids, job.layout)
     if job.items.is_dir():
         return images_of(job, words)
-    if seems_texts(job) and not job.distances:
+    if seems_texts(job) and not job.distances and job.media is None:
         return texts_of(job, words)
+    if job.model != "auto":
+        raise InvalidDataError(
+            f"{job.items} holds rows, which are features themselves; --features {job.model} is for "
+            "folders of images and files of texts"
+        )
     wanted = job.items, job.format, job.columns_wanted
     items = read_distances(*wanted) if job.distances else read_items(*wanted, job.standardizes)
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
         items = read_distances(*wanted)
-    return items if job.ids is None else _named(items, job.items, job.ids)
+    if job.ids is not None:
+        items = _named(items, job.items, job.ids)
+    if job.media is None:
+        return items
+    from clew.cli._media import with_media
+
+    return with_media(items, job.media, job.ids, cache_folder())
 
 
 def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Rows:
@@ -121,7 +136,7 @@ def _are_distances(path: Path, words: Words) -> bool:
     if path == STDIN or words.quiet or not _is_terminal():
         raise InvalidDataError(
             f"{path} {LOOK}: if these are distances between the rows, add --distances; if they "
-            "are features, add --features"
+            "are features, add --no-distances"
         )
     return click.confirm(f"{path} {LOOK}. Are these distances?", default=True, err=True)
 
@@ -154,12 +169,16 @@ def images_of(job: RowsJob, words: Words) -> Rows:
     folder = job.items
     if job.distances:
         raise FileFormatError(f"{folder} is a folder of images, not a file of distances")
+    if job.media is not None:
+        raise FileFormatError(f"{folder} is a folder of images; --media is for arrays")
     if job.ids is not None:
         raise FileFormatError(f"{folder}: images are named by their paths; leave --ids out")
     if (job.format, job.columns_wanted) != (Format(), Columns()):
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
     with words.bar("Reading images") as advance:
-        images = read_images(folder, cache=cache_folder(), n_jobs=job.jobs, callback=advance)
+        images = read_images(
+            folder, model=job.model, cache=cache_folder(), n_jobs=job.jobs, callback=advance
+        )
     n, n_features = images.X.shape
     notes = [f"{folder}: {n:,} images; {counted(n_features, 'feature')}: {images.note}"]
     if images.left_out:
@@ -189,8 +208,9 @@ def texts_of(job: RowsJob, words: Words) -> Rows:
     path = job.items
     with words.bar("Reading texts") as advance:
         texts = read_texts(
-            path, job.format.encoding, cache=cache_folder(), n_jobs=job.jobs, callback=advance
-        )
+            path, job.format.encoding, model=job.model, cache=cache_folder(), n_jobs=job.jobs,
+            callback=advance,
+        )  # fmt: skip
     n, n_features = texts.X.shape
     notes = [f"{path}: {n:,} texts, one a line; {counted(n_features, 'feature')}: {texts.note}"]
     if texts.n_repeated:
