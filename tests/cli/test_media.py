@@ -72,6 +72,10 @@ def test_regions_of_a_table_are_cut_out(photos):
     assert [color_of(rows.path(row)) for row in range(3)] == [(0, 0, 200), (200, 0, 0), (0, 0, 200)]
     done = ask("X.npy", "--media", photos, "--ids", "ids.csv", "-n", 1)
     assert done.exit_code == 0, done.output
+    command = done.stderr.rpartition("group by them: clew ")[2].split()
+    grouped = CliRunner().invoke(main, command)
+    assert grouped.exit_code == 0, grouped.output
+    assert "data:image/jpeg" in Path("report.html").read_text("utf-8")
 
 
 def test_sounds_are_shown_as_spectrograms_and_texts_as_they_are(here):
@@ -124,7 +128,7 @@ def test_a_link_out_of_the_folder_is_refused(photos):
 def test_features_by_name(photos, run):
     done = run(photos, "--features", "shapes", "-k", 2, "-o", "g.csv")
     assert done.exit_code == 0, done.output
-    assert "features by shapes" in done.stderr
+    assert "feature: by shapes" in done.stderr
     groups = Path("g.csv").read_text().splitlines()[1:]
     assert len({line.split(",")[1] for line in groups[::2]}) == 1
 
