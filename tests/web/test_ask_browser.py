@@ -373,7 +373,7 @@ def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -
 @pytest.mark.parametrize(
     ("status", "words"), [(429, "The server is busy"), (507, "could not be saved")]
 )
-def test_a_busy_server_and_a_full_disk_are_said_in words(
+def test_a_busy_server_and_a_full_disk_are_told(
     make_site: Any, visit: Any, status: int, words: str
 ) -> None:
     """The answer waits in the browser as long as Retry-After says, and then it is stored."""
