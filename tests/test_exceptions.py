@@ -22,6 +22,9 @@ BUILT_IN = {
     "InvalidDataError": ValueError,
     "FileFormatError": ValueError,
     "DatasetNotFoundError": FileNotFoundError,
+    "StoreError": OSError,
+    "LeaseLostError": RuntimeError,
+    "ProjectNotFoundError": FileNotFoundError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }

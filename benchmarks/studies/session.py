@@ -31,7 +31,7 @@ from clew.session._remaining import (
     advice_of,
     remaining_of,
 )
-from clew.session._result import groups_of
+from clew.session._result import groups_of, probabilities_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
 #: Constants of sessions were fitted on the first sets, and not on the held-out ones.
@@ -171,7 +171,8 @@ def _state(session: Session, y: Ints) -> list[float]:
     """Return the columns of `STATE`."""
     model = _guided(session)
     with session._loop.model() as chooser:
-        labels, pairs = groups_of(chooser)
+        labels = groups_of(chooser)
+        pairs = probabilities_of(chooser, labels)
     quality = quality_of(
         session._loop.answered_checks(), expected_pairs(pairs.same, labels), model.error_rate()
     )

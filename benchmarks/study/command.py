@@ -1,6 +1,7 @@
 """The command of a study, with the options that all studies have; the check of logged results."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from numbers import Real
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 import numpy as np
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from benchmarks._harness import markdown_table
@@ -89,6 +91,7 @@ def study_command(
     options: list[click.Parameter] = [
         _option("--trials", default=study.n_trials, type=click.IntRange(1)),
         _option("--jobs", default=2, help="Processes, one thread each."),
+        _option("--dask", metavar="ADDRESS", help="Trials go to this scheduler's workers instead."),
         _option("--quick", "is_quick", is_flag=True, help=f"{quick_help}; writes its own files."),
         _option("--sets", multiple=True, type=click.Choice(study.sets), help="Only these."),
         _option("--methods", multiple=True, help="Only these."),
@@ -113,13 +116,26 @@ def study_command(
         if options.check is None:
             if not options.report_only:
                 # A quick run tests the program, so it measures everything again.
-                run(chosen, options.jobs, wanted, is_fresh=options.fresh or is_quick)
+                with _backend(options.dask):
+                    run(chosen, options.jobs, wanted, is_fresh=options.fresh or is_quick)
             print(f"\n{fill(Results(chosen), parts, page)}")
             print(f"files {chosen.stem}* in benchmarks/results/")
         else:
             _check(Results(chosen), wanted, options)
 
     return click.Command(study.stem, callback=callback, params=options, help=HELP)
+
+
+@contextmanager
+def _backend(address: str | None) -> Iterator[None]:
+    """Send joblib's tasks to a Dask cluster, whose workers share this folder; None: processes."""
+    if address is None:
+        yield
+        return
+    from dask.distributed import Client
+
+    with Client(address, timeout="10s"), parallel_config(backend="dask"):
+        yield
 
 
 def _option(*names: str, **more: Any) -> click.Option:

@@ -13,6 +13,7 @@ from benchmarks import _harness as harness
 from benchmarks.study.log import ResultLog
 from benchmarks.study.methods import version
 from benchmarks.study.problems import Problem
+from clew._parallel import has_cluster
 from clew.exceptions import DatasetNotFoundError
 
 
@@ -147,7 +148,10 @@ def run(study: Study, n_jobs: int, wanted: Wanted = EVERYTHING, *, is_fresh: boo
     print(f"{n_left} results to measure, {len(done)} found", flush=True)
     source, start = harness.source_tag(), time.perf_counter()
     calls = (delayed(_run_group)(study, tasks, source) for tasks in groups.values())
-    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(calls)
+    # The chosen backend decides how many run at once; of processes, the option does.
+    finished = Parallel(
+        n_jobs=-1 if has_cluster() else n_jobs, return_as="generator_unordered", batch_size=1
+    )(calls)
     for count, name in enumerate(finished, start=1):
         spent = time.perf_counter() - start
         print(f"{count:4d} of {len(groups)}: {name}; {spent:.0f} s", flush=True)

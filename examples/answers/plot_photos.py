@@ -17,7 +17,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from clew import Session
-from clew.items import open_image, read_images
+from clew.features import read_images
+from clew.items import open_image
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 from clew.store import AnswerFile

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         collections as collections,
         datasets as datasets,
         exceptions as exceptions,
+        features as features,
         items as items,
         metrics as metrics,
         oracles as oracles,
@@ -33,8 +34,8 @@ __version__ = version("clew")
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
     {
-        *("cluster", "collections", "datasets", "items", "metrics", "oracles", "questions"),
-        *("session", "similarity", "store", "tables", "trust"),
+        *("cluster", "collections", "datasets", "features", "items", "metrics", "oracles"),
+        *("questions", "session", "similarity", "store", "tables", "trust"),
     }
 )
 

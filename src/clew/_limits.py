@@ -19,3 +19,5 @@ MANY_ROWS = 5_000
 ANCHOR_ROWS = 5_000
 #: Up to this number of rows, E2CP propagates answers to all pairs by default: O(n³).
 DENSE_PROPAGATION_ROWS = 2_000
+#: Rows in a block, in memory or of a Dask array: sums over blocks do not depend on threads.
+BLOCK_ROWS = 65_536

@@ -12,7 +12,8 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
 
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
@@ -141,6 +142,17 @@ def in_threads(
         _abandoned.reset(tokens[0])
         _n_beside.reset(tokens[1])
         pool.shutdown(cancel_futures=True)
+
+
+def has_cluster() -> bool:
+    """Whether the user has chosen joblib's Dask backend, ``parallel_config(backend="dask")``."""
+    return type(get_active_backend()[0]).__name__ == "DaskDistributedBackend"
+
+
+def on_cluster(function: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+    """Call a function on every task, on the workers of `has_cluster`; results keep their order."""
+    results: list[R] = Parallel()(delayed(function)(task) for task in tasks)
+    return results
 
 
 def _take_one_openmp_thread() -> None:

@@ -76,6 +76,11 @@ class Allowed(NamedTuple):
 AllowedValues = Allowed | tuple[Allowed, ...]
 
 
+def is_dask(X: Any) -> bool:
+    """Whether data are a Dask array or data frame."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "npartitions")
+
+
 def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValues]) -> None:
     """Check an estimator's parameters against the values that it declares as allowed."""
     for name, ranges in allowed.items():

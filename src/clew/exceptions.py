@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "ClewError",
     "ClewWarning",
+    "ClusterError",
     "DatasetNotFoundError",
     "DeadEndWarning",
     "DistancesAsFeaturesWarning",
@@ -21,10 +22,12 @@ __all__ = [
     "InvalidConstraintsError",
     "InvalidDataError",
     "InvalidParameterError",
+    "LeaseLostError",
     "MissingDependencyError",
     "NoGroupsWarning",
     "ProjectNotFoundError",
     "ReversedAnswersWarning",
+    "StoreError",
     "TooLargeError",
     "UnsupportedConstraintError",
 ]
@@ -122,6 +125,14 @@ class DatasetNotFoundError(ClewError, FileNotFoundError):
     """The data set was not found; the message says where to put it."""
 
 
+class StoreError(ClewError, OSError):
+    """A store cannot be opened, read or written; the message says why, and what to do."""
+
+
+class LeaseLostError(ClewError, RuntimeError):
+    """Another worker has taken the project over; what this one has learned was not written."""
+
+
 class ProjectNotFoundError(ClewError, FileNotFoundError):
     """There is no project in the folder, nor above it; the message says how to make one."""
 
@@ -132,6 +143,10 @@ class MissingDependencyError(ClewError, ImportError):
 
 class TooLargeError(ClewError, MemoryError):
     """A dense result would not fit in memory; the message names the sparse form."""
+
+
+class ClusterError(ClewError, RuntimeError):
+    """A Dask cluster was lost, or its workers died; nothing was changed."""
 
 
 class ClewWarning(UserWarning):

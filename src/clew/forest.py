@@ -6,6 +6,7 @@ its distinct values if these are few, quantiles otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,7 +16,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from clew._parallel import Progress, blocks, in_threads
+from clew._parallel import Progress, blocks, has_cluster, in_threads, on_cluster
 from clew.kernels.forest.layout import Links, Problem, Rules, Trees, make_sample, make_scratch
 from clew.kernels.forest.paths import measure_paths, route
 from clew.kernels.forest.trees import grow_trees
@@ -234,35 +235,43 @@ def grow_forest(
     order = np.empty_like(leaf)
     n_violated = np.empty(growth.n_trees, np.int64)
     draws = np.empty(leaf.shape if wants_draws else (0, 0), np.uint8)
-    grow = partial(
-        _grow_block,
-        problem,
-        NO_LINKS if links is None else links,
-        rules,
-        leaf,
-        order,
-        n_violated,
-        draws,
-    )
     size = max(1, min(TREES_PER_BLOCK, growth.n_trees // (4 * effective_n_jobs(n_jobs))))
-    parts = in_threads(
-        grow, blocks(growth.n_trees, size),
-        n_jobs=n_jobs, verbose=verbose, what="blocks of trees", callback=callback,
-    )  # fmt: skip
+    tasks, known = blocks(growth.n_trees, size), NO_LINKS if links is None else links
+    outputs: tuple[NDArray[Any], ...] = (leaf, order, n_violated, draws)
+    if has_cluster():
+        grown = on_cluster(partial(_grow_apart, problem, known, rules, wants_draws), tasks)
+        for (first, last), (_, *arrays) in zip(tasks, grown, strict=True):
+            for output, array in zip(outputs, arrays, strict=True):
+                output[first:last] = array
+        parts = [trees for trees, *_ in grown]
+    else:
+        parts = in_threads(
+            lambda block: _grow_block(
+                problem, known, rules, [output[slice(*block)] for output in outputs], block
+            ),
+            tasks, n_jobs=n_jobs, verbose=verbose, what="blocks of trees", callback=callback,
+        )  # fmt: skip
     return Forest(_joined(list(chain(*parts)), n_jobs), leaf, order, n_violated, draws)
 
 
+def _grow_apart(
+    problem: Problem, links: Links, rules: Rules, wants_draws: bool, block: tuple[int, int]
+) -> tuple[Any, ...]:
+    """Grow the trees of one block on a worker: the trees, and what `_grow_block` fills."""
+    n_trees = block[1] - block[0]
+    leaf = np.empty((n_trees, problem.n_rows), np.int32)
+    draws = np.empty(leaf.shape if wants_draws else (0, 0), np.uint8)
+    outputs = leaf, np.empty_like(leaf), np.empty(n_trees, np.int64), draws
+    return _grow_block(problem, links, rules, outputs, block), *outputs
+
+
 def _grow_block(
-    problem: Problem,
-    links: Links,
-    rules: Rules,
-    leaf: NDArray[np.int32],
-    order: NDArray[np.int32],
-    n_violated: NDArray[np.int64],
-    draws: NDArray[np.uint8],
-    block: tuple[int, int],
+    problem: Problem, links: Links, rules: Rules, outputs: Sequence[Any], block: tuple[int, int]
 ) -> list[Trees]:
-    """Grow the trees of one block, in several calls if their nodes do not fit in one."""
+    """Grow the trees of one block, in several calls if their nodes do not fit in one.
+
+    `outputs` are leaves, orders, numbers of violated links and draws, of these trees.
+    """
     first, last = block
     n_features, n_total = problem.bins.shape
     sample = make_sample(n_total, problem.n_rows, len(links.weight), n_features)
@@ -271,10 +280,10 @@ def _grow_block(
     parts = []
     while first < last:
         trees = _empty_trees(last - first, max(room, room * (last - first) // 2))
-        done = slice(first, last)
+        leaf, order, n_violated, draws = (output[first - block[0] :] for output in outputs)
         n_grown = grow_trees(
-            problem, links, rules, first, leaf[done], order[done], n_violated[done],
-            draws[done], trees, sample, scratch, state,
+            problem, links, rules, first, leaf, order, n_violated, draws, trees, sample, scratch,
+            state,
         )  # fmt: skip
         parts.append(_trimmed(trees, n_grown))
         first += n_grown

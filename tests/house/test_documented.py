@@ -34,6 +34,7 @@ MODULES = (
     "clew.metrics",
     "clew.datasets",
     "clew.items",
+    "clew.features",
     "clew.collections",
     "clew.store",
     "clew.tables",

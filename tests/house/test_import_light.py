@@ -24,8 +24,8 @@ HEAVY = (
     "skimage",
 )
 SUBPACKAGES = (
-    "cluster", "collections", "datasets", "items", "metrics", "oracles", "questions", "session",
-    "similarity", "store", "tables", "trust",
+    "cluster", "collections", "datasets", "features", "items", "metrics", "oracles", "questions",
+    "session", "similarity", "store", "tables", "trust",
 )  # fmt: skip
 #: One process for all subpackages: scikit-learn alone takes more than a second to import.
 FIRST_USES = """

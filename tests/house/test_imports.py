@@ -26,6 +26,7 @@ LAYERS = (
     "similarity",
     "cluster",
     "questions",
+    "features",
     "collections",
     "session",
     "web",
@@ -33,7 +34,7 @@ LAYERS = (
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_PART_USERS = frozenset({"cluster", "collections", "session", "web", "cli"})
+SIDE_PART_USERS = frozenset({"cluster", "collections", "features", "session", "web", "cli"})
 BASE = frozenset(
     {
         "_validation",
@@ -47,6 +48,7 @@ BASE = frozenset(
         "graphs",
         "_units",
         "_limits",
+        "_dask",
         "_warnings",
         "exceptions",
     }
@@ -96,6 +98,7 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
+    "clew.items._sound": ("clew.features",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
@@ -121,7 +124,8 @@ def allowed_parts(part: str) -> frozenset[str]:
         # Subpackages are imported there when they are first used; see test_import_light.
         return BASE | SIDE_PARTS | set(LAYERS[: LAYERS.index("session") + 1])
     if part in SIDE_PARTS:
-        return below | {part, "answers", "constraints"}
+        # A store holds items.
+        return below | {part, "answers", "constraints"} | ({"items"} if part == "store" else set())
     layers = below | set(LAYERS[: LAYERS.index(part) + 1])
     return layers | SIDE_PARTS if part in SIDE_PART_USERS else layers
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from tests.session.small import IDS, N, oracle, session
 
+from clew.answers import Retraction
 from clew.questions import ActiveSubclustering
-from clew.questions._answers import Retraction, key_of
+from clew.questions._answers import key_of
 
 
 def test_the_way_from_an_answer_to_the_next_question() -> None:
@@ -35,7 +36,10 @@ def test_the_way_from_an_answer_to_the_next_question() -> None:
 
     # `undo` appends a retraction; the next call learns the answers that are left, and asks again.
     assert asking.undo("ann") == answer
-    assert asking.log == (answer, Retraction(0))
+    first_entry, retraction = asking.log
+    assert first_entry == answer
+    assert isinstance(retraction, Retraction)
+    assert retraction.revokes == first_entry.id
     assert asking.ask(annotator="ann") == [first]
     assert asking.strategy.answers == ()
     assert bool(strategy.known.is_unknown(np.array([first.rows]))[0])

@@ -52,6 +52,7 @@ from clew.answers._records import (
     new_id as new_id,
     now as now,
 )
+from clew.answers._seconds import SecondsModel
 from clew.answers._words import (
     ALL_ALIKE,
     ANSWER_WORDS,
@@ -102,6 +103,7 @@ __all__ = [
     "Origin",
     "Question",
     "Retraction",
+    "SecondsModel",
     "entry_from_json",
     "entry_to_json",
     "expand",

@@ -39,6 +39,11 @@ IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]
 )  # fmt: skip
 
 
+#: Of a which-of answer: weight of "different" for a group that was read before the chosen one; and
+#: factor of care from each group to the next.
+BEFORE_CHOSEN, READ_CARE = 0.5, 0.95
+
+
 def expand(answer: Answer) -> list[tuple[int, int, int, float]]:
     """Return the pairs that an answer implies.
 
@@ -73,25 +78,36 @@ def expand(answer: Answer) -> list[tuple[int, int, int, float]]:
 
 
 def _of_which(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
-    """Yield "same" for the chosen group, "different" for those before it, or for all."""
+    """Yield "same" for the chosen group, "different" for those that were read before it, or all.
+
+    Each group stands for one judgment, about its first example: several examples are looked at
+    together. Groups after the chosen one were not read.
+    """
     parts, chosen = answer.question.parts, answer.value
     first = 1
     for group, size in enumerate(parts[1:]):
-        if chosen != NONE_OF_THESE and group > chosen:
+        if group == chosen:
+            yield 0, first, SAME, answer.weight
             return
-        said = SAME if group == chosen else DIFFERENT
-        for at in range(first, first + size):
-            yield 0, at, said, answer.weight / size
+        care = READ_CARE**group * (1.0 if chosen == NONE_OF_THESE else BEFORE_CHOSEN)
+        yield 0, first, DIFFERENT, answer.weight * care
         first += size
 
 
 def _of_confirm(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
-    """Each member is compared with each example; the weights of one member add up to one answer."""
-    n_examples, n_members = answer.question.parts
-    for member in range(n_members):
-        said = DIFFERENT if answer.value >> member & 1 else SAME
-        for example in range(n_examples):
-            yield example, n_examples + member, said, answer.weight / n_examples
+    """Yield "different" for ticked members, "same" for others, each with the first example.
+
+    Members of one part are overlooked together, so those not ticked share the weight of one answer.
+    """
+    first = answer.question.parts[0]
+    at = 0
+    for size in answer.question.parts[1:]:
+        is_ticked = [bool(answer.value >> (at + k) & 1) for k in range(size)]
+        share = 1 / max(size - sum(is_ticked), 1)
+        for k, ticked in enumerate(is_ticked):
+            said, weight = (DIFFERENT, 1.0) if ticked else (SAME, share)
+            yield 0, first + at + k, said, answer.weight * weight
+        at += size
 
 
 def as_table_answers(answers: Iterable[Answer]) -> Iterator[Answer]:

@@ -62,7 +62,8 @@ class Question:
         Ids of the rows, for people. Part of comparisons only if there are no rows.
     parts : tuple of int, default=()
         How the rows are divided. "which_of": 1, and the number of examples of each group;
-        "confirm": the number of examples and of members. Empty for other kinds.
+        "confirm": the number of examples and of members, or of several sets of members; those of
+        one set may be overlooked together. Empty for other kinds.
     repeat : int, default=0
         How often the same person was asked this question before.
     check : float or None, default=None
@@ -154,10 +155,10 @@ def _as_parts(kind: Kind, parts: tuple[int, ...], n: int) -> tuple[int, ...]:
             "parts of a which_of question are 1, and the number of examples of each group, "
             f"together {n}; got {parts}"
         )
-    if kind == "confirm" and not (is_divided and len(parts) == 2):
+    if kind == "confirm" and not (is_divided and len(parts) > 1):
         raise InvalidConstraintsError(
-            f"parts of a confirm question are the numbers of examples and of members, together "
-            f"{n}; got {parts}"
+            f"parts of a confirm question are the numbers of examples and of members, or of sets "
+            f"of members, together {n}; got {parts}"
         )
     return tuple(int(part) for part in parts)
 
@@ -173,7 +174,7 @@ def as_value(question: Question, value: object) -> int:
     if question.kind == "which_of":
         words["none_of_these"], n = NONE_OF_THESE, len(question.parts) - 1
     else:
-        words["all_belong"], n = 0, 2 ** question.parts[1]
+        words["all_belong"], n = 0, 2 ** sum(question.parts[1:])
     if isinstance(value, str):
         if plain_word(value) in words:
             return words[plain_word(value)]

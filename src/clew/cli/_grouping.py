@@ -69,6 +69,7 @@ class Job(RowsJob):
     mode: str
     trust: str
     n_trees: int
+    dask: str | None
 
     @property
     def layout(self) -> Layout:
@@ -90,7 +91,7 @@ def run(job: Job) -> dict[str, Any]:
     if job.constraints is not None:
         check_regular(job.constraints)
     items = _items(job, words)
-    answers = _answers(job, items, words)
+    answers = read_answers(job, items.X.shape[0], items, words)
     model, X = _fitted(job, items, answers, words)
     groups = find_groups(model, X, answers, is_distances=items.is_distances, names=job.names or ())
     summary = summarize(model, groups, answers, None if items.is_distances else X.shape[1])
@@ -111,7 +112,7 @@ def run(job: Job) -> dict[str, Any]:
     if job.save is not None:
         files[job.save] = saved_bytes(model, items.ids, answers)
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
-    _print_summary(words, job, summary, model)
+    print_summary(words, job, summary, model)
     if len(groups.names) > len(summary["sizes"]):
         words.say(f"there are only {len(summary['sizes'])} groups for {len(groups.names)} names")
     return summary
@@ -145,19 +146,21 @@ def _check_answers_alone(job: Job) -> None:
         )
 
 
-def _answers(job: Job, items: Rows, words: Words) -> Constraints:
-    n = items.X.shape[0]
+def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constraints:
+    """Read the answers about n rows, which have no ids if there are no `items`."""
     if job.constraints is None:
         return Constraints(n)
+    has_ids = items is not None and items.has_ids
     is_jsonl = job.constraints.suffix.lower() == ".jsonl"
     layout = {} if is_jsonl else job.layout._asdict()
     read: Any = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         try:
-            answers: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
+            ids = [str(row) for row in range(n)] if items is None else items.ids
+            answers: Constraints = read(job.constraints, n_samples=n, ids=ids, **layout)
         except FileFormatError as error:
-            if items.has_ids or "no row with the id" not in str(error):
+            if has_ids or "no row with the id" not in str(error):
                 raise
             raise FileFormatError(
                 f"{error}; the rows have numbers in place of ids: --id-column, or --ids for an "
@@ -165,9 +168,11 @@ def _answers(job: Job, items: Rows, words: Words) -> Constraints:
             ) from error
     for warning in warned:
         words.say(str(warning.message))
-    if is_jsonl and not items.has_ids and not job.answers_alone and is_log(job.constraints):
-        check_content_of_log(job.constraints, read_log(job.constraints).lines, items.content_of)
-    if items.has_ids and _names_rows(job.constraints):
+    if is_jsonl and items is not None and not (has_ids or job.answers_alone):
+        if is_log(job.constraints):
+            content_of = items.content_of
+            check_content_of_log(job.constraints, read_log(job.constraints).lines, content_of)
+    elif has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"
@@ -175,7 +180,7 @@ def _answers(job: Job, items: Rows, words: Words) -> Constraints:
     words.detail(f"{job.constraints}: {counted(len(answers), 'answer')}")
     # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,
     # so that messages name rows by number.
-    return answers if items.has_ids else answers.with_ids(None)
+    return answers if has_ids else answers.with_ids(None)
 
 
 def _names_rows(path: Path) -> bool:
@@ -263,7 +268,8 @@ def summarize(
     }
 
 
-def _print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Any) -> None:
+def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Any) -> None:
+    """Print what the result is, and which files were written."""
     sizes = summary["sizes"]
     n_groups = len(sizes)
     words.say(

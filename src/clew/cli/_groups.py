@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,12 @@ GROUP_COLUMNS = ("id", "group", "confidence", "doubtful", "doubt_reason", "n_ans
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
 )  # fmt: skip
+
+
+class Ids(Protocol):
+    """The id of each row."""
+
+    def __getitem__(self, row: int, /) -> str: ...
 
 
 class Doubted(NamedTuple):
@@ -67,7 +73,7 @@ class Groups(NamedTuple):
 
 def find_groups(
     model: Any,
-    X: NDArray[np.float64],
+    X: Any,
     answers: Constraints,
     *,
     is_distances: bool = False,
@@ -159,7 +165,7 @@ def groups_csv(ids: list[str], groups: Groups) -> str:
     return csv_text(header, zip(*columns, strict=True))
 
 
-def doubtful_csv(ids: list[str], answers: Constraints, model: Any) -> str:
+def doubtful_csv(ids: Ids, answers: Constraints, model: Any) -> str:
     """Format the answers that look wrong as CSV, the most doubtful first."""
     tables = {table.kind: table for table in answers.tables}
     lines = []

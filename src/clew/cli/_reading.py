@@ -19,7 +19,7 @@ from clew.cli._rows import STDIN, Rows, Standardize, read_items
 from clew.cli._words import counted, printable
 from clew.constraints._files import Layout, named_rows
 from clew.exceptions import FileFormatError, InvalidDataError
-from clew.items import read_images, read_texts
+from clew.features import read_images, read_texts
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
@@ -90,7 +90,7 @@ def _rows(job: RowsJob, words: Words) -> Rows:
     if job.items.is_dir():
         return images_of(job, words)
     if seems_texts(job) and not job.distances:
-        return texts_of(job)
+        return texts_of(job, words)
     wanted = job.items, job.format, job.columns_wanted
     items = read_distances(*wanted) if job.distances else read_items(*wanted, job.standardizes)
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
@@ -155,8 +155,7 @@ def images_of(job: RowsJob, words: Words) -> Rows:
     with words.bar("Reading images") as advance:
         images = read_images(folder, cache=cache_folder(), n_jobs=job.jobs, callback=advance)
     n, n_features = images.X.shape
-    features = counted(n_features, "feature")
-    notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
+    notes = [f"{folder}: {n:,} images; {counted(n_features, 'feature')}: {images.note}"]
     if images.left_out:
         notes.append(
             f"{counted(len(images.left_out), 'file')} cannot be read and "
@@ -179,12 +178,15 @@ def cache_folder() -> Path:
     return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "clew"
 
 
-def texts_of(job: RowsJob) -> Rows:
-    """Return the lines of a file as texts, with TF-IDF."""
+def texts_of(job: RowsJob, words: Words) -> Rows:
+    """Return the lines of a file as texts, with default features."""
     path = job.items
-    texts = read_texts(path, job.format.encoding)
-    n, n_words = texts.X.shape
-    notes = [f"{path}: {n:,} texts, one a line; TF-IDF of {counted(n_words, 'word')}"]
+    with words.bar("Reading texts") as advance:
+        texts = read_texts(
+            path, job.format.encoding, cache=cache_folder(), n_jobs=job.jobs, callback=advance
+        )
+    n, n_features = texts.X.shape
+    notes = [f"{path}: {n:,} texts, one a line; {counted(n_features, 'feature')}: {texts.note}"]
     if texts.n_repeated:
         notes.append(f"  {counted(texts.n_repeated, 'line')} left out that repeat others")
     frame = pd.DataFrame(index=range(n))

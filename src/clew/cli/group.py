@@ -66,7 +66,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.command()
 @click.argument(
     "items",
-    metavar="[FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz|-]",
+    metavar="[FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz|X.zarr|-]",
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
     required=False,
 )
@@ -146,6 +146,13 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     default=1000,
     help="coprf, clustrf: size of the forest.",
 )
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Read an array, X.zarr or X.npy, in blocks on the workers of this Dask scheduler, such as "
+    "tcp://10.0.0.5:8786.  [default: X.zarr is read by this process, or by a local cluster if it "
+    "takes more than half of the memory]",
+)
 @rows_options(
     "groups", json="Print a summary as JSON; the groups go to groups.csv unless -o names a file."
 )
@@ -167,11 +174,15 @@ def group(ctx: click.Context, /, **options: Any) -> None:
     clew group photos --answers answers.jsonl -o groups.csv --report report.html
     clew group D.npy --distances --ids ids.txt -o groups.csv
     clew group --constraints answers.csv -o groups.csv
+    clew group vectors.zarr --constraints answers.csv --dask tcp://10.0.0.5:8786 -o groups.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, options)
     from clew.cli._grouping import Job, run
 
-    summary = run(Job.of(options))
+    job = Job.of(options)
+    if options["dask"] is not None or options["items"].suffix.lower() == ".zarr":
+        from clew.cli._blocks import run_in_blocks as run
+    summary = run(job)
     if options["as_json"]:
         click.echo(json.dumps(summary))
 
@@ -202,6 +213,7 @@ def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_layout(options)
+    _check_blocks(options)
     output = None if str(options["output"]) == "-" else options["output"]
     if options["as_json"] and output is None:
         output = Path("groups.csv")
@@ -227,6 +239,17 @@ def _check_rows(options: dict[str, Any]) -> None:
             "by answers alone"
         )
     options["items"] = options["constraints"]
+
+
+def _check_blocks(options: dict[str, Any]) -> None:
+    """Refuse options that need all rows in memory, where they are read in blocks."""
+    if options["dask"] is None and options["items"].suffix.lower() != ".zarr":
+        return
+    for name in ("report", "save", "ids"):
+        if options[name] is not None:
+            raise click.UsageError(f"--{name} needs all rows in memory, which are read in blocks")
+    if options["distances"] or options["method"] != "guided":
+        raise click.UsageError("rows in blocks are features, and grouped by --method guided")
 
 
 def _check_layout(options: dict[str, Any]) -> None:

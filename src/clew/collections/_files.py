@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import atomic_write
 from clew._parallel import in_threads
+from clew.features.images import READABLE
 from clew.items import Item, LeftOut
-from clew.items.images import READABLE
 
 #: Endings of the names of files, by the kind of item that such a file is.
 ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {

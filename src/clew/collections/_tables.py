@@ -303,12 +303,12 @@ def _own_items(
 
 def texts_of_lines(path: Path, encoding: str | None) -> tuple[list[Item], list[str]]:
     """Return an item for each line of a file of texts; the text is the id, repeats are left out."""
-    from clew.items import read_texts
+    from clew.features.texts import text_lines
 
-    texts = read_texts(path, encoding)
+    ids, texts, n_repeated = text_lines(path, encoding)
     items = [
         Item(name, "text", text=text, hash=hash_of(text))
-        for name, text in zip(texts.ids, texts.texts, strict=True)
+        for name, text in zip(ids, texts, strict=True)
     ]
-    notes = [f"{texts.n_repeated:,} lines repeat others and are left out"] * bool(texts.n_repeated)
+    notes = [f"{n_repeated:,} lines repeat others and are left out"] * bool(n_repeated)
     return items, notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
+from clew._validation import check_matrix
 from clew.answers import (
     DIFFERENT,
     DONT_KNOW,
     N_ROWS,
+    ORIGINS,
     SAME,
     Answer,
     Kind,
@@ -34,6 +36,7 @@ from clew.constraints._from_labels import draw_answers
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import as_most_central, implied_pairs, triplets_of_most_central
 from clew.constraints._records import column_names, records
+from clew.constraints._rules import group_judgments, judgments_of, weight_of_rule
 from clew.constraints._tables import (
     PARAMETER,
     AnswerColumns,
@@ -606,6 +609,65 @@ class Constraints(AnswerColumns):
         return cls(np.shape(y)[0], **columns, **origins).with_ids(ids)
 
     @classmethod
+    def from_groups(
+        cls,
+        labels: ArrayLike,
+        X: ArrayLike | None = None,
+        *,
+        annotator: str = "",
+        random_state: int | RandomState | None = None,
+        ids: Iterable[object] | None = None,
+    ) -> Constraints:
+        """Read an earlier grouping as the answers of an annotator.
+
+        The grouping may be folders, a column of a table, a rough sort by hand, or the clusters of
+        another program; it may have mistakes, which other answers repair.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_samples,)
+            The group of each row. The number -1 marks a row in no group.
+        X : array-like of shape (n_samples, n_features), default=None
+            Features. Rows of a group are then connected to near ones, and a group that is really
+            two is repaired by fewer answers.
+        annotator : str, default=""
+            Name of the annotator: another one than people who answer, because each has an error
+            rate.
+        random_state : int, RandomState or None, default=None
+            Seed of the rows by which two groups are compared.
+        ids : sequence, array, pandas Index or Series of length n_samples, default=None
+            The id of each row, kept as `Constraints.ids`.
+
+        Returns
+        -------
+        Constraints
+            Pairs. The rows of a group are connected by a tree of must-links, n - 1 for n rows; two
+            groups by one cannot-link, or if there are more than 40 groups, each with 40 others.
+
+        Raises
+        ------
+        InvalidDataError
+            If `labels` are not one-dimensional, or `X` does not fit them.
+
+        Notes
+        -----
+        Time O(n log n) and more for many features, memory O(n).
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> c = Constraints.from_groups(["cat", "cat", "dog", "cat"], annotator="folders")
+        >>> c.must_link.tolist(), len(c.cannot_link)
+        ([[0, 1], [1, 3]], 1)
+        """
+        found = group_judgments(labels, X, random_state)
+        return cls(
+            len(np.asarray(labels)),
+            pairs=np.column_stack([found.rows, found.said]),
+            pair_annotators=[annotator] * len(found.rows),
+        ).with_ids(ids)
+
+    @classmethod
     def _of_one_kind(
         cls,
         table: AnswerTable,
@@ -1131,6 +1193,84 @@ class Constraints(AnswerColumns):
         return self.with_tables(
             table.with_origins(as_origins(origin, len(table), "origin")) for table in self.tables
         )
+
+    def add_rule(
+        self,
+        name: str,
+        pairs: ArrayLike | Iterable[Sequence[Hashable]] | Callable[[Any], Hashable | None],
+        answer: str | int | Sequence[str | int] = "same",
+        *,
+        meta: Sequence[Any] | None = None,
+        X: ArrayLike | None = None,
+    ) -> Constraints:
+        """Append what a rule or a model says, as an annotator who is trusted as far as checked.
+
+        Parameters
+        ----------
+        name : str
+            Name of the annotator: no person's.
+        pairs : array-like of shape (n_pairs, 2) or callable
+            The pairs that the rule judges, by ids if there are ids, otherwise by row numbers. Or a
+            function that takes the `meta` of an item, or without it the id, and returns what the
+            item has in common with others, such as the photo that it is cut from; None: nothing.
+        answer : {"same", "different"} or sequence of str, default="same"
+            What the rule says, of all pairs or of each.
+        meta : sequence of length n_samples, default=None
+            What the function gets for each item.
+        X : array-like of shape (n_samples, n_features), default=None
+            Features, by which items that a function calls the same are connected to near ones.
+
+        Returns
+        -------
+        Constraints
+            With the origin "rule". Earlier answers of this name are replaced.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an item or an answer is unknown, or the rule judges no pair.
+
+        Notes
+        -----
+        A rule's errors go along with features, so agreement with them is no evidence that it is
+        right. Its error rate, one in three at first, is estimated from people's answers of origin
+        "random" about pairs of its scope, and from nothing else; weights follow from it. The scope
+        of a function is all pairs that have something in common. Call it again after further
+        checks.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> photo = ["p1", "p1", "p2", "p2", None]
+        >>> c = Constraints(5).add_rule("one photo", photo.__getitem__, "different")
+        >>> c.cannot_link.tolist(), c.pair_weights.round(1).tolist()
+        ([[0, 1], [2, 3]], [0.1, 0.1])
+        """
+        features = None if X is None else check_matrix(X)
+        if not isinstance(name, str) or not name:
+            raise InvalidConstraintsError(f"a rule has a name of its own, got {name!r}")
+        found = judgments_of(
+            pairs, answer, ids=self._ids, meta=meta, n_samples=self.n_samples, X=features
+        )
+        if len(found.rows) == 0:
+            raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
+        others = [
+            table.take(np.array((*self.annotators, ""))[table.annotators] != name)
+            for table in self.tables
+        ]
+        checks = others[0].take(
+            (others[0].origins == ORIGINS.index("random")) & (others[0].answers >= 0)
+        )
+        agrees = found.agrees(checks.rows, checks.answers)
+        _, weight = weight_of_rule(agrees.sum(), (~agrees).sum())
+        rule = Constraints(
+            self.n_samples,
+            pairs=np.column_stack([found.rows, found.said]),
+            pair_weights=weight * found.shares(self.n_samples),
+            pair_annotators=[name] * len(found.rows),
+            pair_origins="rule",
+        )
+        return self.with_tables(others) + rule
 
     def with_tables(
         self,

@@ -1,40 +1,19 @@
-"""Items: what a collection holds, and what people are shown of it.
-
-`Item` needs no other library. Folders of images and files of texts, with their features, load
-scikit-learn when they are first used.
-"""
+"""Items: what a collection holds, and what people are shown of it. No models are imported."""
 
 import importlib
 from typing import TYPE_CHECKING
 
-from clew.items._item import Item, ItemKind as ItemKind
+from clew.items._item import Item, ItemKind as ItemKind, LeftOut
 
 if TYPE_CHECKING:
-    from clew.items._descriptors import image_features as image_features, open_image as open_image
-    from clew.items.images import Images as Images, LeftOut as LeftOut, read_images as read_images
-    from clew.items.texts import Texts as Texts, read_texts as read_texts
+    from clew.items._media import Media as Media
+    from clew.items._open import open_image as open_image
+    from clew.items._sound import Sound as Sound, open_sound as open_sound
 
-__all__ = [
-    "Images",
-    "Item",
-    "LeftOut",
-    "Texts",
-    "image_features",
-    "open_image",
-    "read_images",
-    "read_texts",
-]
+__all__ = ["Item", "LeftOut", "Media", "Sound", "open_image", "open_sound"]
 
-#: Imported when they are first used, so that a process without models stays small.
-_MODULES = {
-    "Images": "images",
-    "LeftOut": "images",
-    "Texts": "texts",
-    "image_features": "_descriptors",
-    "open_image": "_descriptors",
-    "read_images": "images",
-    "read_texts": "texts",
-}
+#: Imported when they are first used: items themselves need neither NumPy nor Pillow.
+_MODULES = {"Media": "_media", "Sound": "_sound", "open_image": "_open", "open_sound": "_sound"}
 
 
 if not TYPE_CHECKING:  # mypy would accept any attribute

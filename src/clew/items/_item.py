@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["Item"]
+__all__ = ["Item", "LeftOut"]
 
 ItemKind = Literal["image", "sound", "text", "row", "vector"]
 KINDS: tuple[str, ...] = get_args(ItemKind)
 #: Numbers that a region has; other kinds have none.
 REGIONS = {"image": "x, y, width, height", "sound": "start, end"}
+
+
+class LeftOut(NamedTuple):
+    """A file or an item that cannot be used."""
+
+    id: str
+    """Path relative to the folder, or id of the item."""
+    reason: str
+    """Why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

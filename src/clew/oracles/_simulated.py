@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,9 +11,20 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from clew.answers import CODES, DONT_KNOW, KINDS, Answer, Kind, Question, as_origin, question_key
+from clew.answers import (
+    CODES,
+    DONT_KNOW,
+    KINDS,
+    Answer,
+    Kind,
+    Question,
+    SecondsModel,
+    as_origin,
+    question_key,
+)
 from clew.constraints._meanings import TRUTH, as_classes, is_labeled
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
+from clew.oracles._groups import GroupReader
 
 
 class Oracle(Protocol):
@@ -31,8 +43,9 @@ class SimulatedOracle:
     y : array-like of shape (n_samples,)
         The class of each row; the number -1 marks a row without a label.
     error : float or array-like of shape (n_annotators,), default=0.0
-        Probability that an answer is wrong. A wrong odd-one-out answer is any of the three others
-        with equal probability.
+        Probability that an answer is wrong. A wrong odd-one-out or which-of answer is any of the
+        others with equal probability. Of a confirm question: probability that a stranger is missed,
+        and five times the probability that a member is ticked wrongly.
     dont_know : float or array-like of shape (n_annotators,), default=0.0
         Probability that an answer is don't-know; ``error + dont_know`` must not exceed 1.
     annotators : int or sequence of str, default=1
@@ -43,7 +56,14 @@ class SimulatedOracle:
         don't-know for triplets; first, second, third, all alike, don't-know for odd-one-out.
         One matrix, or one for each annotator on a leading axis. A 3×3 matrix is used for pairs
         and triplets, a 5×5 matrix for odd-one-out;
-        ``{"pair": ..., "triplet": ..., "odd_one_out": ...}`` sets one for each kind.
+        ``{"pair": ..., "triplet": ..., "odd_one_out": ...}`` sets one for each kind. Groups of a
+        which-of question and members of a confirm question are read one after the other, each like
+        a pair.
+    missed_together : float, default=0.0
+        Of confirm questions: share of the misses that concern all strangers of a class at once, as
+        people miss a whole class that they do not know.
+    seconds : SecondsModel, default=None
+        Times of the answers, noted in `Answer.ms`. None: they have none.
     persistent : bool, default=False
         Whether an annotator gives the same answer when asked the same question again. Rows may
         then be in another order; `confusion` may depend on the order of three rows.
@@ -71,7 +91,8 @@ class SimulatedOracle:
     -----
     The true answer is don't-know where labels do not determine one: to a triplet if both or
     neither of b and c are in the class of a, to an odd-one-out question about three classes, and
-    to any question about a row without a label. `error` and `dont_know` do not change such
+    to any question about a row without a label. A group that is shown has the class of most of its
+    examples; members without a label are not ticked. `error` and `dont_know` do not change such
     answers; `confusion` may.
 
     Examples
@@ -93,12 +114,19 @@ class SimulatedOracle:
         dont_know: ArrayLike = 0.0,
         annotators: int | Sequence[str] = 1,
         confusion: ArrayLike | Mapping[Kind, ArrayLike] | None = None,
+        missed_together: float = 0.0,
+        seconds: SecondsModel | None = None,
         persistent: bool = False,
         origin: str = "random",
         random_state: int | RandomState | None = None,
     ) -> None:
         self._classes, self._is_labeled = as_classes(y), is_labeled(y)
         self.annotators = _as_names(annotators)
+        n_annotators = len(self.annotators)
+        self._rates = [_as_rates(rate, name, n_annotators)
+                       for rate, name in ((error, "error"), (dont_know, "dont_know"))]  # fmt: skip
+        (self._missed_together,) = _as_rates(missed_together, "missed_together", 1)
+        self._is_by_rates = confusion is None
         if confusion is None:
             self._confusion = from_rates(error, dont_know, len(self.annotators))
         elif np.any(error) or np.any(dont_know):
@@ -107,6 +135,7 @@ class SimulatedOracle:
             )
         else:
             self._confusion = from_tables(confusion, len(self.annotators))
+        self.seconds = seconds
         self.persistent = persistent
         self.origin = as_origin(origin)
         self._rng = check_random_state(random_state)
@@ -143,13 +172,20 @@ class SimulatedOracle:
                 f"{question}: rows run from 0 to {self.n_samples - 1} "
                 f"(n_samples is {self.n_samples})"
             )
-        if question.kind not in self._confusion:
+        is_of_rows = question.kind in CODES
+        if (question.kind if is_of_rows else "pair") not in self._confusion:
             raise InvalidParameterError(
                 f"confusion has no matrix for {question.kind} questions; add one"
+                + ("" if is_of_rows else " for pairs")
             )
         number = self._number_of(annotator)
-        code = self._draw_answer(question, number)
-        return Answer(question, code, annotator=self.annotators[number], origin=self.origin)
+        draw = self._draw_answer if is_of_rows else self._draw_of_groups
+        given = Answer(
+            question, draw(question, number), annotator=self.annotators[number], origin=self.origin
+        )
+        if self.seconds is None:
+            return given
+        return replace(given, ms=round(1000 * self.seconds.of_answer(given)))
 
     def answer_all(
         self, questions: Iterable[Question], annotator: str | None = None
@@ -197,6 +233,19 @@ class SimulatedOracle:
         # Rounding may leave the sum slightly below 1.
         last = int(np.flatnonzero(np.diff(cumulated, prepend=0.0))[-1])
         return codes[order[min(drawn, last)]]
+
+    def _draw_of_groups(self, question: Question, annotator: int) -> int:
+        error, dont_know = (float(rates[annotator]) for rates in self._rates)
+        pairs = None if self._is_by_rates else self._confusion["pair"][annotator]
+        reader = GroupReader(error, dont_know, pairs, float(self._missed_together))
+        classes = np.where(self._is_labeled, self._classes, -1)
+        random = self._rng
+        if self.persistent:
+            seeds = (self._seed, len(KINDS), annotator, *question.rows)
+            random = RandomState(np.random.SeedSequence(seeds).generate_state(4))
+        if question.kind == "which_of":
+            return reader.which_of(question, classes, random)
+        return reader.confirm(question, classes, random)
 
     def _random_number(self, question: Question, annotator: int) -> float:
         """Draw from [0, 1); if persistent, compute the number from the question and annotator."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import SAME, Answer, Question, question_key
+from clew.answers import SAME, Answer, Question, expand, question_key
 from clew.constraints import Closure
 from clew.constraints._closure import close
-from clew.constraints._meanings import implied
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.kernels.disjoint_sets import find_root
 
@@ -141,14 +140,14 @@ class KnownPairs:
     def _votes_of(self, answer: Answer) -> Iterator[tuple[Pair, float]]:
         """Return the pairs that an answer implies, with its weight, negative for cannot-links."""
         rows = answer.question.rows
-        if answer.is_dont_know or answer.weight == 0:
+        if answer.weight == 0:
             return
         if self._representative is not None:
             rows = tuple(self._representative[list(rows)].tolist())
-        for first, second, code in implied(answer):
+        for first, second, code, weight in expand(answer):
             i, j = sorted((rows[first], rows[second]))
             if i != j:
-                yield (i, j), answer.weight if code == SAME else -answer.weight
+                yield (i, j), weight if code == SAME else -weight
 
     def _forget_links(self) -> None:
         self._links: dict[Pair, bool] = {}
@@ -188,8 +187,9 @@ class Batch:
         self._n_free = known.closure.n_components - 1
         for question in pending:
             first, *others = question.rows
-            for other in others:
-                self._join(*known.closure.component[[first, other]])
+            if question.kind in ("pair", "triplet", "odd_one_out"):
+                for other in others:
+                    self._join(*known.closure.component[[first, other]])
 
     def accept(self, i: int, j: int) -> bool:
         """Add a pair that is unknown, not asked, and closes no cycle; return whether it was."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._estimators import Estimator
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_features, check_parameters
-from clew.answers import Answer, Question
+from clew.answers import KINDS, Answer, Kind, Question
 from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.graphs import check_distances
@@ -51,6 +51,10 @@ class Strategy(Estimator, ABC):
     #: `GuidedClustering`, fitted to the same answers.
     has_own_groups: ClassVar[bool] = True
 
+    #: Kinds of questions whose answers the strategy takes as they are; a session passes others as
+    #: the pairs that they imply.
+    learns_kinds: ClassVar[tuple[Kind, ...]] = KINDS
+
     n_samples_: int
     known: KnownPairs
     metric: str
@@ -59,6 +63,8 @@ class Strategy(Estimator, ABC):
     _learned: list[Answer] | None
     """The answers that the state follows from; None while it is being computed."""
     _seed: int
+    _kinds: tuple[Kind, ...] = ("pair",)
+    """Kinds of questions that `_choose` returns."""
 
     def start(self, X: ArrayLike, *, probabilities: ArrayLike | None = None) -> Self:
         """Take the data, and forget all answers.
@@ -123,7 +129,14 @@ class Strategy(Estimator, ABC):
         self._learned = wanted
         return self
 
-    def ask(self, n: int = 1, *, pending: Iterable[Question] = ()) -> list[Question]:
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        pending: Iterable[Question] = (),
+        kinds: Sequence[Kind] | None = None,
+        allows: Callable[[Question], bool] | None = None,
+    ) -> list[Question]:
         """Return the questions to ask next, the best first.
 
         Parameters
@@ -132,6 +145,10 @@ class Strategy(Estimator, ABC):
             Number of questions.
         pending : iterable of Question, default=()
             Questions that are being answered by other people; they are not returned.
+        kinds : sequence of str, default=None
+            Kinds of questions that are wanted, of those that the strategy asks. None: all.
+        allows : callable, default=None
+            Takes a question and returns whether it may be asked. None: all may.
 
         Returns
         -------
@@ -151,7 +168,19 @@ class Strategy(Estimator, ABC):
         for question in waiting:
             if not isinstance(question, Question) or max(question.rows) >= log.n_samples:
                 raise InvalidArgumentError(f"pending must be questions about rows, got {question}")
-        return self._choose(int(n), waiting)
+        own, wanted = self._kinds, int(n)
+        if kinds is not None:
+            self._kinds = tuple(kind for kind in own if kind in kinds)
+        try:
+            while self._kinds:
+                found = self._choose(wanted, waiting)
+                suitable = [each for each in found if allows is None or allows(each)]
+                if len(suitable) >= n or len(found) < wanted:
+                    return suitable[:n]
+                wanted *= 4  # too many of them may not be asked
+        finally:
+            self._kinds = own
+        return []
 
     def tell(self, answers: Answer | Iterable[Answer]) -> Self:
         """Take answers, to questions that were asked or any others.
@@ -263,6 +292,32 @@ class Strategy(Estimator, ABC):
             None if the strategy does not estimate it.
         """
         return None
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what takes long to compute from answers, to be saved.
+
+        Returns
+        -------
+        dict of str to ndarray
+            For `set_state` of a strategy with the same parameters and data. Empty if the strategy
+            computes everything quickly.
+        """
+        return {}
+
+    def set_state(self, state: Mapping[str, ArrayLike]) -> Self:
+        """Take a saved state; call it after `start`, before the answers are learned.
+
+        Parameters
+        ----------
+        state : mapping of str to array-like
+            As `state` returned it. It is ignored if the answers that are learned do not begin with
+            those that it was computed from.
+
+        Returns
+        -------
+        self
+        """
+        return self
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from clew import questions
 from clew._units import Units
-from clew._validation import check_matrix, seems_distances
+from clew._validation import check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.exceptions import (
@@ -30,8 +30,18 @@ from clew.tables import TableFeatures
 Floats = NDArray[np.float64]
 Standardize = bool | Literal["auto"]
 
+#: Most rows of a Dask array that are asked about, drawn at random.
+N_REPRESENTATIVES = 20_000
 #: Largest number of entries of a sparse matrix that is made dense (800 MB).
 MOST_ENTRIES = 10**8
+
+
+class Whole(NamedTuple):
+    """All rows of a Dask array."""
+
+    X: Any
+    rows: NDArray[np.int64]
+    """Numbers of the rows that are asked about, ascending."""
 
 
 class Items(NamedTuple):
@@ -45,6 +55,8 @@ class Items(NamedTuple):
     """Whether features or distances are known; if not, answers alone group the items."""
     standardize: Standardize = False
     """Whether a strategy divides features by their standard deviations."""
+    whole: Whole | None = None
+    """The rows of a Dask array, of which the items are some; None of others."""
 
     @property
     def metric(self) -> str:
@@ -70,6 +82,8 @@ def items_of(
         )
     if items is not None:
         return _of_items(items, ids)
+    if X is not None and is_dask(X):
+        return _of_blocks(X, ids, standardize)
     frame = X if distances is None else distances
     names = getattr(frame, "index", None) if hasattr(frame, "columns") and ids is None else ids
     if distances is not None:
@@ -93,6 +107,22 @@ def _of_items(items: Any, ids: Any) -> Items:
         names = items.index if hasattr(items, "columns") else items
     distances = 1.0 - np.eye(n)
     return Items(distances, _ids(n, names), is_distances=True, is_known=False)
+
+
+def _of_blocks(X: Any, ids: Any, standardize: Standardize) -> Items:
+    """Draw representatives of the blocks of a Dask array, named by the numbers of their rows."""
+    from clew._dask import DaskRows  # dask is optional
+
+    if ids is not None:
+        raise InvalidArgumentError(
+            "ids: the items of a Dask array are named by the numbers of their rows; leave ids out"
+        )
+    blocks = DaskRows(X)
+    n, random = blocks.n_rows, np.random.RandomState(0)
+    rows = np.sort(random.choice(n, min(n, N_REPRESENTATIVES), replace=False)).astype(np.int64)
+    values, standardize = _features(blocks.checked(rows), standardize)
+    names = _ids(len(rows), rows.tolist())
+    return Items(values, names, False, True, standardize, Whole(X, rows))
 
 
 def _ids(n: int, names: Any) -> RowIds:

@@ -1,42 +1,66 @@
-"""The state of a session: the log of answers, who was asked what, and the model behind them."""
+"""The state of a session: the log, who was asked what, and the model behind them."""
 
 from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from sklearn.base import clone
-
-from clew._warnings import silenced
-from clew.answers import Answer, Question
+from clew.answers import Answer, Entry, Kind, Question, Retraction, items_of
 from clew.cluster import GuidedClustering
-from clew.cluster.guided import GuidedResult
-from clew.constraints import Constraints
-from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy
-from clew.questions._answers import AnswerLog, Key, Retraction, key_of
+from clew.questions._answers import Key, key_of
+from clew.session._chooser import Chooser, Chosen
 from clew.session._items import Items
-from clew.session._quality import (
-    Check,
-    PairProbabilities,
-    check_of,
-    derived_for,
-    derived_probabilities,
-    draw_check,
-    near_pairs,
-    sampled_rows,
-)
+from clew.session._log import SessionLog, meaning_of
+from clew.session._quality import Check
+from clew.session._queue import Asking, Queue, asking_of
 
 #: Number of questions that are chosen before they are asked, if the model learns in the background.
 N_AHEAD = 20
+
+
+class Applied(NamedTuple):
+    """What `Session.apply` did with entries; each by its id."""
+
+    applied: tuple[str, ...]
+    """Entries that are new in the log."""
+    duplicate: tuple[str, ...]
+    """Entries that the log has already."""
+    unknown: tuple[str, ...]
+    """Entries that name an item, or take an entry back, that the session does not know."""
+
+
+class Suggestion(NamedTuple):
+    """A question that the model would ask, which nobody was asked yet."""
+
+    question: Question
+    is_check: bool
+    """Whether it was drawn at random, to check the groups."""
+    probability: float | None
+    """Probability with which a check was drawn."""
+    score: float
+    """How useful the answer is, against the others of this call: 1 for the first, then falling."""
+    revision: int
+    """Number of entries of the log that the model knew."""
+
+
+#: Beginning of the source of lines in which "random" has always meant a check.
+CHECKER = "clew "
+
+
+class Wanted(NamedTuple):
+    """How many questions somebody wants."""
+
+    n: int
+    """Including those that are held."""
+    name: str
+    kinds: Sequence[Kind] | None
+    held: Collection[Asking]
 
 
 class Loop:
@@ -59,7 +83,7 @@ class Loop:
         background: bool = False,
     ) -> None:
         self.items, self.queue = items, queue
-        self.log = AnswerLog(len(items.ids))
+        self.log = SessionLog(items.ids)
         self.checks: dict[Key, Check] = {}
         self._chooser = Chooser(items, strategy, check_every, seed, model)
         self._ahead: list[Chosen] = []
@@ -75,53 +99,170 @@ class Loop:
     def model(self) -> Iterator[Chooser]:
         """Wait until the model has learned all answers so far, and keep it from learning others."""
         with self._modeling:
-            failure, self._failure = self._failure, None
-            if failure is not None:
-                raise failure
-            self._chooser.learn(self.log, self.checks)
+            self._learn()
             yield self._chooser
+
+    def _learn(self, budget_s: float | None = None) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        self._chooser.learn(self.log, self.checks, budget_s)
 
     @property
     def strategy_name(self) -> str:
         """Name of the strategy."""
         return type(self._chooser.strategy).__name__
 
-    def ask(self, n: int, annotator: str) -> list[Question]:
-        """Return at most `n` questions for an annotator."""
+    def ask(
+        self,
+        n: int,
+        annotator: str,
+        kinds: Sequence[Kind] | None = None,
+        held: Iterable[Question] = (),
+    ) -> list[Question]:
+        """Return at most `n` questions for an annotator, less those that the annotator holds."""
         name = self.queue.check(annotator)
+        wanted = Wanted(n, name, kinds, self._held(held, name))
         with self.recording:
-            if self._n_missing(n, name) > 0 and self._background:
-                self._hand_out_ahead(n, name)
-            is_enough = self._n_missing(n, name) <= 0
+            if self._n_missing(wanted) > 0 and self._background:
+                self._hand_out_ahead(wanted)
+            is_enough = self._n_missing(wanted) <= 0
         if not is_enough:
             with self.model() as chooser:
-                self._choose(chooser, n, name)
+                self._choose(chooser, wanted)
         self._wake()
         with self.recording:
-            return self.queue.with_annotator(name)[:n]
+            return self._with_annotator(wanted)[: max(0, n - len(wanted.held))]
+
+    def _held(self, held: Iterable[Question], name: str) -> frozenset[Asking]:
+        """Note who holds questions, and return their keys."""
+        questions = [self.named(self.located(question)) for question in held]
+        with self.recording:
+            for question in questions:
+                if self.queue.answer_of(question, name) is None:
+                    self.queue.hand_out(question, name)
+        return frozenset(map(asking_of, questions))
+
+    def _with_annotator(self, wanted: Wanted) -> list[Question]:
+        return self.queue.with_annotator(wanted.name, wanted.kinds, wanted.held)
+
+    def suggest(
+        self,
+        n: int,
+        exclude: Iterable[Question],
+        kinds: Sequence[Kind] | None,
+        *,
+        is_learning: bool,
+    ) -> list[Suggestion]:
+        """Return the questions that would be asked next, and hand out none."""
+        others = [self.located(question) for question in exclude]
+        with self._modeling:
+            if is_learning:
+                self._learn()
+            chooser = self._chooser
+            with self.recording:
+                asked = {*self.queue.asked, *map(key_of, others)}
+                open_questions = [*self._open_to(chooser), *others]
+            chosen = chooser.choose(n, asked, open_questions, kinds)
+            with self.recording:
+                self.checks |= {new.key: new.check for new in chosen if new.check is not None}
+            return [
+                Suggestion(
+                    self.named(new.question),
+                    new.check is not None,
+                    new.question.check,
+                    1.0 / (1 + at),
+                    chooser.n_learned,
+                )
+                for at, new in enumerate(chosen)
+            ]
+
+    def learn(self, budget_s: float | None) -> int:
+        """Learn the log, until a time is used up; return the number of entries that are left."""
+        with self._modeling:
+            self._learn(budget_s)
+            return len(self.log.entries) - self._chooser.n_learned
 
     def tell(self, answers: Sequence[Answer]) -> None:
         """Record answers; on an error, none of them is recorded."""
         answers = [self._checked(answer) for answer in answers]
         with self.recording:
             for answer in map(self._with_origin, answers):
-                known = self.queue.answer_of(answer.question, answer.annotator)
-                if known and (meaning_of(known), known.weight) == (
-                    meaning_of(answer),
-                    answer.weight,
-                ):
-                    continue
-                if known:
-                    self.take_back(known)
-                self.log.append([answer])
-                self.queue.take(answer)
+                before = self.queue.answer_of(answer.question, answer.annotator)
+                if before is not None:
+                    if (meaning_of(before), before.weight) == (meaning_of(answer), answer.weight):
+                        continue
+                    self.queue.drop(before)
+                    answer = replace(answer, revokes=before.id)
+                self._record(answer)
         self._wake()
 
-    def take_back(self, answer: Answer) -> None:
+    def apply(self, entries: Iterable[Entry]) -> Applied:
+        """Record entries of another log, in their order."""
+        found: dict[str, list[str]] = {"applied": [], "duplicate": [], "unknown": []}
+        with self.recording:
+            for entry in entries:
+                if entry.id and entry.id in self.log:
+                    found["duplicate"].append(entry.id)
+                elif not self._knows(entry):
+                    found["unknown"].append(entry.id)
+                else:
+                    found["applied"].append(self._applied(entry).id)
+        self._wake()
+        return Applied(*map(tuple, found.values()))
+
+    def _knows(self, entry: Entry) -> bool:
+        """Whether all items of an entry, and the entry that it takes back, are known."""
+        if isinstance(entry, Retraction):
+            return self.log.get(entry.revokes) is not None
+        try:
+            self.log.rows_of(items_of(entry))
+            if isinstance(entry, Answer):
+                self.log.rows_of(entry.bad)
+                n = len(self.items.ids)
+                return entry.question.ids is not None or max(entry.question.rows) < n
+        except InvalidConstraintsError:
+            return False
+        return True
+
+    def _applied(self, entry: Entry) -> Entry:
+        old = self.log.get(entry.revokes or "")
+        if isinstance(old, Answer):
+            self.queue.drop(old)
+        if not isinstance(entry, Answer):
+            return self.log.append(entry)
+        answer = self._with_origin(replace(entry, question=self.located(entry.question)))
+        before = self.queue.answer_of(answer.question, answer.annotator)
+        is_same = before is not None and meaning_of(before) == meaning_of(answer)
+        if is_same and before is not None and before.weight == answer.weight:
+            return self.log.append(answer)  # the model learns the first
+        return self._record(answer)
+
+    def _record(self, answer: Answer) -> Entry:
+        entry = self.log.append(answer)
+        assert isinstance(entry, Answer)
+        self.queue.take(entry)
+        return entry
+
+    def take_back(self, answer: Answer, annotator: str | None = None) -> None:
         """Take an answer back."""
         with self.recording:
-            self.log.retract(answer)
+            who = answer.annotator if annotator is None else annotator
+            self.log.append(Retraction(answer.id, who))
             self.queue.drop(answer)
+        self._wake()
+
+    def replace_model(self, items: Items, strategy: Strategy) -> None:
+        """Continue with more items: the rows of those before are the same."""
+        with self._modeling, self.recording:
+            self.items, self.log.ids = items, items.ids
+            self._chooser = self._chooser.with_items(items, strategy)
+            self._ahead = []
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Let the strategy continue from a saved state; nothing was learned yet."""
+        with self._modeling:
+            self._chooser.strategy.set_state(state)
 
     def named(self, question: Question) -> Question:
         """Add the ids of its rows to a question."""
@@ -146,24 +287,27 @@ class Loop:
             return [
                 (check, answer)
                 for key, check in self.checks.items()
-                for answer in self.queue.given.get(key, {}).values()
-                if not answer.is_dont_know
+                for answer in self.queue.given.get((*key, 0), {}).values()
+                if answer.is_evidence
             ]
 
-    def _choose(self, chooser: Chooser, n: int, name: str) -> None:
-        """Ask an annotator new questions until there are `n` or no more."""
+    def _choose(self, chooser: Chooser, wanted: Wanted) -> None:
+        """Ask an annotator new questions until there are enough or no more."""
         before: set[Key] = set()
         while True:
             with self.recording:
-                n_missing, asked = self._n_missing(n, name), list(self.queue.asked)
+                n_missing, asked = self._n_missing(wanted), list(self.queue.asked)
                 open_questions = self._open_to(chooser)
-            chosen = chooser.choose(n_missing, asked, open_questions) if n_missing > 0 else []
+            if n_missing <= 0:
+                return
+            n = min(n_missing, self.queue.n_before_repeat(wanted.name))
+            chosen = chooser.choose(n, asked, open_questions, wanted.kinds)
             keys = {new.key for new in chosen}
             if keys <= before:  # a strategy that repeats itself must not keep this from ending
                 return
             before |= keys
             with self.recording:
-                self._hand_out(chosen, n, name)
+                self._hand_out(chosen, wanted)
 
     def _open_to(self, chooser: Chooser) -> list[Question]:
         """Return the questions that wait for an answer, or whose answers are not yet learned."""
@@ -173,32 +317,45 @@ class Loop:
         waiting = [*self.queue.pending(), *(answer.question for answer in new)]
         return list({key_of(question): question for question in waiting}.values())
 
-    def _n_missing(self, n: int, name: str) -> int:
-        """Return how many new questions an annotator needs, besides those that others share."""
-        n_missing = n - len(self.queue.with_annotator(name))
-        for question in self.queue.shared(name)[: max(0, n_missing)]:
+    def _n_missing(self, wanted: Wanted) -> int:
+        """Return how many new questions an annotator needs, besides repeats and those of others."""
+        name, kinds = wanted.name, wanted.kinds
+        n_missing = wanted.n - len(wanted.held) - len(self._with_annotator(wanted))
+        while n_missing > 0 and (again := self.queue.repeated(name)) is not None:
+            if not self._chooser.barred.allows(again) or not (kinds is None or again.kind in kinds):
+                break
+            self.queue.hand_out(replace(again, repeat=1, origin="asked", check=None), name)
+            n_missing -= 1
+        shared = [q for q in self.queue.shared(name) if kinds is None or q.kind in kinds]
+        for question in shared[: max(0, n_missing)]:
             self.queue.hand_out(question, name)
             n_missing -= 1
         return n_missing
 
-    def _hand_out(self, chosen: list[Chosen], n: int, name: str) -> None:
-        """Ask an annotator questions until there are `n`; skip those that others were asked."""
-        while chosen and len(self.queue.with_annotator(name)) < n:
+    def _hand_out(self, chosen: list[Chosen], wanted: Wanted) -> None:
+        """Ask an annotator questions until there are enough; skip those that others were asked."""
+        while chosen and len(self._with_annotator(wanted)) + len(wanted.held) < wanted.n:
             new = chosen.pop(0)
             if not self.queue.is_out(new.key):
                 self.checks.pop(new.key, None)  # of an answer that was taken back
                 if new.check is not None:
                     self.checks[new.key] = new.check
-                self.queue.hand_out(self.named(new.question), name)
+                self.queue.hand_out(self.named(new.question), wanted.name)
 
-    def _hand_out_ahead(self, n: int, name: str) -> None:
+    def _hand_out_ahead(self, wanted: Wanted) -> None:
         """Ask an annotator questions that were chosen before; a check only where one is due."""
-        while len(self.queue.with_annotator(name)) < n:
+        kinds = wanted.kinds
+        while len(self._with_annotator(wanted)) + len(wanted.held) < wanted.n:
             is_due = self._chooser.is_check_due(len(self.queue.asked))
-            at = [at for at, new in enumerate(self._ahead) if (new.check is not None) == is_due]
+            at = [
+                at
+                for at, new in enumerate(self._ahead)
+                if (new.check is not None) == is_due
+                and (kinds is None or new.question.kind in kinds)
+            ]
             if not at:
                 return
-            self._hand_out([self._ahead.pop(at[0])], n, name)
+            self._hand_out([self._ahead.pop(at[0])], wanted)
 
     def _wake(self) -> None:
         """Let a thread learn and choose ahead, if that is wanted and none does."""
@@ -236,10 +393,23 @@ class Loop:
                 return []
 
     def _with_origin(self, answer: Answer) -> Answer:
-        """Copy the origin from the question that the session asked, if it asked this one."""
-        asked = self.queue.asked.get(key_of(answer.question))
-        origin = answer.origin if asked is None else asked.origin
-        question = self.named(replace(answer.question, origin=origin))
+        """Copy the origin from the question that the session asked, if it asked this one.
+
+        Other pairs are no checks, even if they were drawn at random, unless they carry the
+        probability with which a session drew them: `quality_` would be biased.
+        """
+        question, asked = answer.question, self.queue.asked.get(key_of(answer.question))
+        origin, check = answer.origin, question.check
+        drawn = self.checks.get(key_of(question))
+        if question.repeat:
+            origin, check = "asked", None
+        elif drawn is not None:
+            origin, check = "random", drawn.probability
+        elif asked is not None:
+            origin, check = asked.origin, asked.check
+        elif origin == "random" and check is None and not answer.source.startswith(CHECKER):
+            origin = "imported"
+        question = self.named(replace(question, origin=origin, check=check))
         return replace(answer, question=question, origin=origin)
 
     def _checked(self, answer: object) -> Answer:
@@ -250,6 +420,9 @@ class Loop:
         n = len(self.items.ids)
         if answer.question.ids is None and max(answer.question.rows) >= n:
             raise InvalidConstraintsError(f"{answer.question}: rows run from 0 to {n - 1}")
+        self.log.rows_of(answer.bad)
+        if answer.id and answer.id in self.log:
+            answer = replace(answer, id="")
         return replace(answer, question=self.located(answer.question))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -262,266 +435,3 @@ class Loop:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = pickle.loads(state["pickled"])
         self._make_locks()
-
-
-class Chosen(NamedTuple):
-    """A new question, and its check if it is a random one."""
-
-    question: Question
-    check: Check | None
-
-    @property
-    def key(self) -> Key:
-        """Key of the question."""
-        return key_of(self.question)
-
-
-class Chooser:
-    """The model of a session: learns answers and chooses questions, for one thread at a time."""
-
-    def __init__(
-        self,
-        items: Items,
-        strategy: Strategy,
-        check_every: int | None,
-        seed: int,
-        model: GuidedClustering,
-    ) -> None:
-        self.strategy = strategy
-        self._items, self._model = items, model
-        self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
-        self.n_learned = 0
-        self._every, self._seed = check_every, seed
-
-    def learn(self, log: AnswerLog, checks: dict[Key, Check]) -> None:
-        """Learn new answers and retractions; those that arrive meanwhile are left for later.
-
-        Checks that were drawn elsewhere, such as in an earlier session, are added to `checks`.
-        """
-        new = log.entries[self.n_learned :]
-        held = log.answers_after(self.n_learned)
-        for position, entry in enumerate(new, self.n_learned):
-            if isinstance(entry, Retraction):
-                del held[entry.position]
-                continue
-            is_check = entry.question.kind == "pair" and entry.question.origin == "random"
-            if is_check and key_of(entry.question) not in checks:
-                self.strategy.learn(held.values())
-                if (check := self._check_of(entry.question)) is not None:
-                    checks[key_of(entry.question)] = check
-            held[position] = entry
-        self.strategy.learn(held.values())
-        self.n_learned += len(new)
-
-    def choose(self, n: int, asked: Iterable[Key], pending: Sequence[Question]) -> list[Chosen]:
-        """Choose new questions, the best first, with random checks in between.
-
-        `asked` are keys of all questions that were asked, `pending` the questions whose answers are
-        not learned yet. There are fewer than n if none is left.
-        """
-        found: list[Chosen] = []
-        keys, out = set(asked), list(pending)
-        while len(found) < n and (new := self._next(n - len(found), keys, out)):
-            found += new
-            keys.update(chosen.key for chosen in new)
-            out += [chosen.question for chosen in new]
-        return found
-
-    def is_check_due(self, n_asked: int) -> bool:
-        """Return whether the next question is a random check."""
-        return self._every is not None and n_asked % self._every == self._every - 1
-
-    def settled(self) -> GuidedResult | None:
-        """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
-        answers = self.strategy.answers
-        if self._settled is None or self._settled[0] != answers:
-            self._settled = answers, self._fitted(answers)
-        return self._settled[1]
-
-    def _fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
-        items = self._items
-        known = Constraints.from_answers(answers, n_samples=len(items.ids))
-        is_informative = any(
-            ((table.answers >= -1) & (table.weights > 0)).any() for table in known.tables
-        )
-        if self.strategy.has_own_groups or not (is_informative or items.is_known):
-            return None
-        model: GuidedClustering = clone(self._model)
-        with silenced():  # warnings are about the parameters of the model
-            model.fit(items.X if items.is_known else None, constraints=known)
-        return model.result_
-
-    def pairs(self, labels: NDArray[np.int64]) -> PairProbabilities:
-        """Probabilities of pairs, by the strategy or, if it has none, by its groups."""
-        rows = sampled_rows(labels)
-        every = len(rows) == len(labels)
-        wanted = (
-            None
-            if every
-            else np.column_stack([np.repeat(rows, len(rows)), np.tile(rows, len(rows))])
-        )
-        same = self.strategy.probabilities(wanted)
-        if same is not None:
-            square = same.reshape(len(rows), len(rows))
-            return PairProbabilities(square, is_estimated=True, rows=rows)
-        closure = self.strategy.known.closure
-        derived = derived_probabilities(closure, labels, self._near, rows)
-        return PairProbabilities(derived, is_estimated=False, rows=rows, near=self._near)
-
-    def probabilities(
-        self, labels: NDArray[np.int64], pairs: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """Entries of `pairs` for some pairs of rows, (n_pairs, 2)."""
-        same = self.strategy.probabilities(pairs)
-        if same is not None:
-            return same
-        return derived_for(self.strategy.known.closure, labels, self._near, pairs)
-
-    @cached_property
-    def _near(self) -> csr_array | None:
-        return near_pairs(self._items)
-
-    def _next(self, n: int, asked: set[Key], pending: list[Question]) -> list[Chosen]:
-        """Choose a random check if one is due, otherwise questions until the next check."""
-        if self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
-            return [Chosen(Question("pair", check.pair, origin="random"), check)]
-        n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
-        questions = self.strategy.ask(min(n, max(n_before, 1)), pending=pending)
-        return [Chosen(question, None) for question in questions]
-
-    def _drawn(self, asked: set[Key]) -> Check | None:
-        assert self._every is not None
-        labels = self.strategy.labels()
-        found = self.pairs(labels)
-        return draw_check(
-            found.same,
-            labels[found.rows],
-            found.rows,
-            asked,
-            number=(len(asked) + 1) // self._every,
-            n_answers=len(self.strategy.answers),
-            seed=self._seed,
-        )
-
-    def _check_of(self, question: Question) -> Check | None:
-        labels, n = self.strategy.labels(), len(self.strategy.answers)
-        found = self.pairs(labels)
-        return check_of(question, found.same, labels[found.rows], found.rows, n)
-
-
-class Queue:
-    """The questions that were asked, who is asked each now, and who has answered it."""
-
-    def __init__(self, annotators: object) -> None:
-        self.names, self.n_wanted = _wanted(annotators)
-        self.asked: dict[Key, Question] = {}
-        self.given: dict[Key, dict[str, Answer]] = {}
-        self._out: dict[str, dict[Key, None]] = {}
-
-    def check(self, annotator: object) -> str:
-        """Refuse a name that is no string, or not one of the session's annotators."""
-        if not isinstance(annotator, str):
-            raise InvalidArgumentError(f"annotator must be a string, got {annotator!r}")
-        if self.names and annotator not in self.names:
-            raise InvalidArgumentError(
-                f"there is no annotator {annotator!r}; the annotators of the session are "
-                f"{', '.join(self.names)}"
-            )
-        return annotator
-
-    def with_annotator(self, annotator: str) -> list[Question]:
-        """Return the questions that an annotator was asked and has not answered, oldest first."""
-        return [self.asked[key] for key in self._out.get(annotator, ())]
-
-    def pending(self) -> list[Question]:
-        """Return all questions that somebody was asked and nobody has answered yet."""
-        out = {key for keys in self._out.values() for key in keys}
-        return [self.asked[key] for key in self.asked if key in out and not self.given.get(key)]
-
-    def is_out(self, key: Key) -> bool:
-        """Return whether somebody was asked a question or has answered it."""
-        return bool(self.given.get(key)) or any(key in out for out in self._out.values())
-
-    def shared(self, annotator: str) -> list[Question]:
-        """Return questions of others that this annotator is to answer too, oldest first."""
-        if self.n_wanted == 1:
-            return []
-        people: dict[Key, set[str]] = {key: set(given) for key, given in self.given.items()}
-        for name, keys in self._out.items():
-            for key in keys:
-                people.setdefault(key, set()).add(name)
-        return [
-            question
-            for key, question in self.asked.items()
-            if 0 < len(people.get(key, ())) < self.n_wanted and annotator not in people[key]
-        ]
-
-    def hand_out(self, question: Question, annotator: str) -> None:
-        """Record that an annotator is asked a question."""
-        key = key_of(question)
-        self.asked[key] = question
-        self._out.setdefault(annotator, {})[key] = None
-
-    def take(self, answer: Answer) -> None:
-        """Record an answer; close its question for its annotator, or for all if it has enough."""
-        key = key_of(answer.question)
-        self.asked.setdefault(key, answer.question)
-        given = self.given.setdefault(key, {})
-        given[answer.annotator] = answer
-        self._out.get(answer.annotator, {}).pop(key, None)
-        if len(given) >= self.n_wanted:
-            for keys in self._out.values():
-                keys.pop(key, None)
-
-    def drop(self, answer: Answer) -> None:
-        """Forget an answer that was taken back."""
-        del self.given[key_of(answer.question)][answer.annotator]
-
-    def hand_out_first(self, question: Question, annotator: str) -> None:
-        """Let an annotator be asked this question before all others."""
-        key = key_of(question)
-        self._out[annotator] = {key: None} | self._out.get(annotator, {})
-
-    def answer_of(self, question: Question, annotator: str) -> Answer | None:
-        """Return the answer of an annotator to a question."""
-        return self.given.get(key_of(question), {}).get(annotator)
-
-    def people(self, names: Sequence[str]) -> tuple[str | None, ...]:
-        """Return the annotators as whom an oracle answers; with (None,) the oracle chooses."""
-        if self.names or self.n_wanted == 1:
-            return self.names or (None,)
-        if len(names) < self.n_wanted:
-            raise InvalidArgumentError(
-                f"{self.n_wanted} people answer each question, but the oracle has only "
-                f"{len(names)} annotators"
-            )
-        return tuple(names[: self.n_wanted])
-
-    def release(self, annotator: str) -> None:
-        """Let questions that an annotator has not answered go to others."""
-        for key in self._out.pop(annotator, {}):
-            if not self.given.get(key) and not any(key in out for out in self._out.values()):
-                del self.asked[key]
-
-
-def meaning_of(answer: Answer) -> int:
-    """Return the same number for answers that mean the same, in whatever order the rows are."""
-    rows, kind, code = answer.question.rows, answer.question.kind, answer.value
-    if code < 0 or kind == "pair":
-        return code
-    return rows[1 + code] if kind == "triplet" else rows[code]
-
-
-def _wanted(annotators: object) -> tuple[tuple[str, ...], int]:
-    if annotators is None:
-        return (), 1
-    if isinstance(annotators, int) and not isinstance(annotators, bool) and annotators > 0:
-        return (), annotators
-    if isinstance(annotators, list | tuple) and annotators:
-        names = tuple(annotators)
-        if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
-            return names, len(names)
-    raise InvalidParameterError(
-        f"Session(annotators={annotators!r}): annotators must be the number of people who answer "
-        "each question, their distinct names, or None"
-    )

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew.answers import KINDS, SAME, Answer
+from clew.answers import DIFFERENT, KINDS, SAME, Answer, expand, standing
 from clew.cluster import purest_examples
 from clew.cluster.guided import Alternative, GuidedResult
 from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.constraints._meanings import implied
+from clew.metrics._violations import n_violated
 from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows
+from clew.session._annotators import AnnotatorQuality, annotator_qualities
+from clew.session._chooser import Chooser
+from clew.session._export import as_dict
+from clew.session._groups import (
+    Before,
+    Change,
+    Evidence,
+    changes_of,
+    groups_before,
+    held,
+    matched,
+)
 from clew.session._items import Items
-from clew.session._loop import Chooser, Loop
+from clew.session._loop import Loop
 from clew.session._quality import PairProbabilities, Quality, expected_pairs, quality_of
 from clew.session._remaining import (
     LEAST_CHECKS,
@@ -56,7 +69,20 @@ class SessionResult:
         Id of each item, in the order of the arrays.
     labels_ : ndarray of shape (n_items,), int64
         Group of each item, numbered from 0 in the order of their first items; -1 for items that
-        the strategy "active_subclustering" leaves out, which the other figures leave out, too.
+        are set aside or that the strategy "active_subclustering" leaves out, which the other
+        figures leave out, too.
+    group_ids_ : ndarray of shape (n_items,), int64
+        Lasting id of the group of each item: a group keeps that of the group of the result before
+        that it shares most items with; an id is never used again. -1 for items in no group.
+    next_group_id_ : int
+        Smallest id that no group has had yet.
+    changes_ : tuple of Change
+        The items that are in another group than in the result before, each with the answer that
+        moved it. Empty if there was none.
+    revision : int
+        Number of entries of the log that the result takes into account.
+    n_answers : int
+        Number of answers that were not taken back, repeated ones among them.
     confidence_ : ndarray of shape (n_items,)
         How sure the group of each item is, in [0, 1]: the mean probability that it is the same as
         another item of its group; for an item that is alone, 1 minus the largest probability that
@@ -90,10 +116,17 @@ class SessionResult:
     n_clusters_probabilities_ : mapping of int to float
         Probability of each number of groups. Empty if the number was given, and with other
         strategies.
+    annotators_ : tuple of AnnotatorQuality
+        How often each person errs, and agrees with their own answers to repeated questions.
     """
 
     ids: tuple[Hashable, ...]
     labels_: NDArray[np.int64]
+    group_ids_: NDArray[np.int64]
+    next_group_id_: int
+    changes_: tuple[Change, ...]
+    revision: int
+    n_answers: int
     confidence_: Floats
     exemplars_: Mapping[int, tuple[Hashable, ...]]
     affinity_: csr_array
@@ -104,14 +137,32 @@ class SessionResult:
     n_violated_: int | None
     alternatives_: tuple[Alternative, ...]
     n_clusters_probabilities_: Mapping[int, float]
+    annotators_: tuple[AnnotatorQuality, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as numbers, texts, lists and dicts, for JSON.
+
+        Returns
+        -------
+        dict
+            ``ids``, ``labels``, ``group_ids`` and ``confidence`` of each item; ``exemplars`` by id
+            of the group; ``doubtful`` answers with the ids of their entries and of those that
+            contradict them; ``quality``, ``remaining``, ``stop``, ``n_violated``, ``alternatives``,
+            ``annotators``, ``changes``, ``n_answers``, ``revision`` and ``next_group_id``.
+            `Session.result` takes it as `previous`.
+        """
+        return as_dict(self)
 
 
-def result_of(loop: Loop, model: Chooser) -> SessionResult:
-    """Compute the result of a session."""
+def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult:
+    """Compute the result of a session; groups keep the ids of an earlier result."""
     items, strategy = loop.items, model.strategy
+    before = groups_before(previous, items.ids)
     settled = model.settled()
-    labels, pairs = groups_of(model)
-    is_sampled = len(pairs.rows) < len(labels)
+    labels, group_ids, next_id, evidence = _groups(loop, model, before)
+    pairs = probabilities_of(model, labels)
+    n_in_groups = int((labels >= 0).sum())
+    is_sampled = len(pairs.rows) < n_in_groups
     few = _some_pairs(model, labels) if is_sampled else None
     confidence = _confidence(pairs, labels, few)
     expected = expected_pairs(pairs.same, labels[pairs.rows])
@@ -120,46 +171,88 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     checks, is_estimated = loop.answered_checks(), pairs.is_estimated
     estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
     quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
-    n_answers = sum(not answer.is_dont_know and answer.weight > 0 for answer in strategy.answers)
+    n_informative = sum(answer.is_evidence and answer.weight > 0 for answer in strategy.answers)
     jaccard = estimated.jaccard.value
-    progress = Status(len(labels), int(labels.max()) + 1, n_answers, jaccard)
+    progress = Status(n_in_groups, int(labels.max()) + 1, n_informative, jaccard)
     remaining = remaining_of(progress) if is_estimated else None
-    affinity = _affinity(pairs, strategy) if few is None else few.affinity
-    for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
+    affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
+    for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
+    n_violated_now = None if settled is None else settled.n_violated
+    if settled is not None and not np.array_equal(in_order_of_rows(settled.labels), labels):
+        n_violated_now = n_violated(as_alone(labels), settled.constraints)
+    with loop.recording:
+        answers = standing(loop.log.entries[: model.n_learned])
+        annotators = annotator_qualities(
+            [answer for answer in answers if isinstance(answer, Answer)],
+            loop.queue.repeats(),
+            settled,
+        )
     return SessionResult(
         items.ids.names,
         labels,
+        group_ids,
+        next_id,
+        changes_of(items.ids.names, before, group_ids, evidence),
+        model.n_learned,
+        sum(isinstance(answer, Answer) for answer in answers),
         confidence,
         _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
         affinity,
         doubtful_answers(strategy, labels, items.ids, settled),
         quality,
         remaining,
-        advice_of(quality, remaining, has_questions=bool(strategy.ask(1))),
-        None if settled is None else settled.n_violated,
+        advice_of(
+            quality,
+            remaining,
+            has_questions=bool(strategy.ask(1, allows=model.barred.allows)),
+        ),
+        n_violated_now,
         () if settled is None else settled.alternatives,
         MappingProxyType({} if settled is None else settled.n_clusters_probabilities),
+        annotators,
     )
 
 
-def groups_of(model: Chooser) -> tuple[NDArray[np.int64], PairProbabilities]:
-    """Return the groups, and the probabilities of pairs."""
+def _groups(
+    loop: Loop, model: Chooser, before: Before
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, Evidence]:
+    """Return labels, lasting ids, the smallest id that was never used, and the evidence."""
+    labels = groups_of(model)
+    group_ids, next_id = matched(labels, before)
+    evidence = Evidence.of(model.strategy.answers)
+    kept = held(before, group_ids, evidence)
+    if kept is not group_ids:
+        group_ids, labels = kept, in_order_of_rows(kept)
+    return labels, group_ids, next_id, evidence
+
+
+def groups_of(model: Chooser) -> NDArray[np.int64]:
+    """Return the groups; rows that are set aside are in none."""
     settled = model.settled()
-    if settled is None:
-        labels = model.strategy.labels()
-        return labels, model.pairs(labels)
-    labels = in_order_of_rows(settled.labels)
-    pairs = model.pairs(labels)
-    if len(pairs.rows) < len(labels):
-        return labels, pairs
+    labels = np.array(model.strategy.labels() if settled is None else settled.labels, np.int64)
+    labels[list(model.barred.aside)] = -1
+    return in_order_of_rows(labels)
+
+
+def probabilities_of(model: Chooser, labels: NDArray[np.int64]) -> PairProbabilities:
+    """Return the probabilities of pairs of rows that are in groups."""
+    pairs, settled = model.pairs(labels), model.settled()
+    if settled is None or len(pairs.rows) < int((labels >= 0).sum()):
+        return pairs
     # The mean of the strategy's probabilities and of those of the groups.
     member = settled.probabilities
     dense = member if isinstance(member, np.ndarray) else member.toarray()
-    single = dense.astype(np.float32)
+    single = dense[pairs.rows].astype(np.float32)
     same = np.asarray((pairs.same + single @ single.T) / 2, np.float32)
     np.fill_diagonal(same, 1.0)
-    return labels, pairs._replace(same=same)
+    return pairs._replace(same=same)
+
+
+def as_alone(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels in which each row in no group is a group of its own."""
+    is_out = labels < 0
+    return np.where(is_out, labels.max() + np.cumsum(is_out), labels)
 
 
 def _confidence(pairs: PairProbabilities, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:
@@ -169,13 +262,16 @@ def _confidence(pairs: PairProbabilities, labels: NDArray[np.int64], few: _Pairs
         return np.asarray(is_own.mean(axis=1))
     if few is not None:
         return few.confidence
-    within = labels[:, None] == labels[None, :]
+    own = labels[pairs.rows]
+    within = own[:, None] == own[None, :]
     same = np.asarray(pairs.same, np.float64).copy()
     np.fill_diagonal(same, 0)
     n_others = within.sum(axis=1) - 1
     mean = np.where(within, same, 0).sum(axis=1) / np.maximum(n_others, 1)
-    alone = 1 - same.max(axis=1)
-    return np.asarray(np.clip(np.where(n_others > 0, mean, alone), 0, 1))
+    alone = 1 - same.max(axis=1, initial=0)
+    confidence = np.zeros(len(labels))
+    confidence[pairs.rows] = np.clip(np.where(n_others > 0, mean, alone), 0, 1)
+    return confidence
 
 
 def _exemplars(
@@ -183,7 +279,14 @@ def _exemplars(
 ) -> Mapping[int, tuple[Hashable, ...]]:
     if not by_confidence:
         metric = "precomputed" if items.is_distances else "euclidean"
-        rows = purest_examples(items.X, labels, N_EXEMPLARS, confidence=confidence, metric=metric)
+        is_in = np.flatnonzero(labels >= 0)
+        X = items.X if len(is_in) == len(labels) else items.X[is_in]
+        if items.is_distances and len(is_in) < len(labels):
+            X = X[:, is_in]
+        rows = purest_examples(
+            X, labels[is_in], N_EXEMPLARS, confidence=confidence[is_in], metric=metric
+        )
+        rows = np.where(rows < 0, -1, is_in[rows])
     else:
         rows = np.full((int(labels.max()) + 1, N_EXEMPLARS), -1, np.int64)
         order = np.lexsort((-confidence, labels))
@@ -197,16 +300,21 @@ def _exemplars(
     )
 
 
-def _affinity(pairs: PairProbabilities, strategy: Strategy) -> csr_array:
-    same = pairs.same
+def _affinity(pairs: PairProbabilities, strategy: Strategy, n: int) -> csr_array:
+    same, rows = pairs.same, pairs.rows
     stored = same >= LEAST_AFFINITY
+    place = np.full(n, -1)
+    place[rows] = np.arange(len(rows))
     for answer in strategy.answers:
-        rows = np.array(answer.question.rows)
-        stored[np.ix_(rows, rows)] = True
+        at = place[list(answer.question.rows)]
+        stored[np.ix_(at[at >= 0], at[at >= 0])] = True
     np.fill_diagonal(stored, val=True)
     i, j = np.nonzero(stored)
     value = np.where(i == j, 1.0, same[i, j].astype(np.float64))
-    return csr_array((value, (i, j)), shape=same.shape)
+    alone = np.flatnonzero(place < 0)
+    entries = np.concatenate([value, np.ones(len(alone))])
+    i, j = np.concatenate([rows[i], alone]), np.concatenate([rows[j], alone])
+    return csr_array((entries, (i, j)), shape=(n, n))
 
 
 class _Pairs(NamedTuple):
@@ -260,6 +368,8 @@ class Doubt(NamedTuple):
     """Ids of a path of items that begins and ends at two items of the answer. Other answers, none
     of them doubtful, imply that consecutive items are the same; if they contradict a "same", one
     consecutive pair is different. Empty if no chain of answers contradicts the answer."""
+    chain_answers: tuple[Answer, ...] = ()
+    """The answers of the chain, one for each two consecutive items."""
 
     def __str__(self) -> str:
         who = self.answer.annotator or "somebody"
@@ -282,24 +392,28 @@ def doubtful_answers(
     estimated from them, and other answers have to outvote a doubtful one, too.
     """
     answers = strategy.answers
-    is_out = labels < 0  # a row in no group is alone
-    labels = np.where(is_out, labels.max() + np.cumsum(is_out), labels)
-    known = Constraints.from_answers(answers, ids=ids.names)
+    labels = as_alone(labels)
+    doubts = doubts_of(strategy, labels, ids, settled)
+    p_wrong = _in_order(answers, doubts)
+    is_doubtful = p_wrong >= DOUBT
     if settled is None:
-        doubts = answer_posterior(known, labels)
-        p_wrong = _in_order(answers, doubts)
-        is_doubtful = (p_wrong >= DOUBT) & are_outvoted(answers, labels)
-    else:
-        pairs, triplets, odd = settled.answer_posterior
-        alternatives = settled.answer_posterior.alternatives
-        doubts = AnswerPosterior(pairs, triplets, odd, known, alternatives)
-        p_wrong = _in_order(answers, doubts)
-        is_doubtful = p_wrong >= DOUBT
+        is_doubtful &= are_outvoted(answers, labels)
     order = np.argsort(-p_wrong, kind="stable")
     return tuple(
         _doubt(answers[at], float(p_wrong[at]), labels, strategy, doubts)
         for at in order[is_doubtful[order]].tolist()
     )
+
+
+def doubts_of(
+    strategy: Strategy, labels: NDArray[np.int64], ids: RowIds, settled: GuidedResult | None
+) -> AnswerPosterior:
+    """Return the probability that each answer is wrong."""
+    known = Constraints.from_answers(strategy.answers, ids=ids.names)
+    if settled is None:
+        return answer_posterior(known, as_alone(labels))
+    pairs, triplets, odd = settled.answer_posterior
+    return AnswerPosterior(pairs, triplets, odd, known, settled.answer_posterior.alternatives)
 
 
 def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -312,7 +426,7 @@ def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArra
         (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)
         for at, answer in enumerate(answers)
         for rows in [answer.question.rows]
-        if not answer.is_dont_know
+        if answer.is_evidence
         for i, j, said in implied(answer)
     ]
     found = np.zeros(len(answers), np.bool_)
@@ -365,8 +479,27 @@ def _doubt(
             text = str(names[0]) + "".join(
                 f" {'≠' if at == parted_at else '='} {name}" for at, name in enumerate(names[1:])
             )
-            return Doubt(answer, p_wrong, f"other answers imply {text}", names)
+            links = answers_of_chain(chain, parted_at, strategy.answers)
+            return Doubt(answer, p_wrong, f"other answers imply {text}", names, links)
     return Doubt(answer, p_wrong, _without_chain(answer, labels, strategy), ())
+
+
+def answers_of_chain(
+    chain: Sequence[int], parted_at: int, answers: Sequence[Answer]
+) -> tuple[Answer, ...]:
+    """Return the last answer that implies each link of a chain of rows."""
+    links = {
+        (min(pair), max(pair)): DIFFERENT if at == parted_at else SAME
+        for at, pair in enumerate(pairwise(chain))
+    }
+    found: dict[tuple[int, int], Answer] = {}
+    for answer in answers:
+        rows = answer.question.rows
+        for i, j, said, _ in expand(answer):
+            pair = min(rows[i], rows[j]), max(rows[i], rows[j])
+            if links.get(pair) == said:
+                found[pair] = answer
+    return tuple(found[pair] for pair in links if pair in found)
 
 
 def _without_chain(answer: Answer, labels: NDArray[np.int64], strategy: Strategy) -> str:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse, vstack
 
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
-from clew.answers import Answer, Kind, Question, as_kind
+from clew._validation import Allowed, is_dask
+from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, as_kind, items_of, new_id
 from clew.cluster import GuidedClustering
-from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
-from clew.questions._answers import Retraction
-from clew.session._items import items_of, started
-from clew.session._loop import Loop, Queue
+from clew.session._edits import Preview, preview_of
+from clew.session._items import items_of as session_items, started
+from clew.session._loop import Applied, Loop, Suggestion
+from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
+from clew.session._snapshot import read_snapshot, resume, snapshot_of
 
 
 class Session:
@@ -31,9 +36,10 @@ class Session:
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_items, n_features), default=None
-        Features, dense or sparse. A data frame may hold categories, dates and texts, and missing
-        values.
+    X : array-like, sparse matrix, data frame or Dask array, default=None
+        Features, (n_items, n_features), dense or sparse. A data frame may hold categories, dates
+        and texts, and missing values. Of a Dask array, 20,000 random rows are the items, named by
+        their numbers, and `fit_all` groups all rows.
     distances : array-like or data frame, default=None
         In place of features: distances between items, (n_items, n_items) or condensed.
     ids : sequence of length n_items, default=None
@@ -56,6 +62,10 @@ class Session:
         of `clew.questions`.
     kinds : sequence of str, default=("pair",)
         Kinds of questions: "pair", "triplet", "odd_one_out".
+    repeat_every : int or None, default=20
+        One question in `repeat_every` is one that the same person has answered before; agreement
+        with oneself is estimated from these. The groups follow from the first of the two answers.
+        None: no repeats.
     check_every : int or None, default=20
         Every `check_every`-th question is a check, about a pair drawn at random;
         `SessionResult.quality_` is estimated from the checks. None: no checks.
@@ -118,23 +128,27 @@ class Session:
         strategy: str | Strategy = "guided",
         kinds: Sequence[Kind] = ("pair",),
         check_every: int | None = 20,
+        repeat_every: int | None = 20,
         annotators: int | Sequence[str] | None = None,
         background: bool = False,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         check_number("check_every", check_every, low=2)
+        check_number("repeat_every", repeat_every, low=2)
         check_number("n_clusters", n_clusters, low=1)
-        wanted, queue = kinds_of(kinds), Queue(annotators)
-        found = items_of(X, distances, ids, items, as_standardize(standardize))
+        wanted = kinds_of(kinds)
+        found = session_items(X, distances, ids, items, as_standardize(standardize))
         if n_clusters is not None and n_clusters > len(found.ids):
             raise InvalidParameterError(
                 f"Session(n_clusters={n_clusters}): there are only {len(found.ids)} items"
             )
         of_strategy, of_checks = derived_seeds(random_state, 2)
-        made = started(
-            strategy, found, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
+        queue = Queue(annotators, repeat_every, of_checks)
+        self._start = partial(
+            started, strategy, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
         )
+        made = self._start(found)
         model = GuidedClustering(
             getattr(made, "n_clusters", None),
             metric="precomputed" if found.is_distances and found.is_known else "euclidean",
@@ -143,6 +157,7 @@ class Session:
             n_jobs=n_jobs,
         )
         self._loop = Loop(found, made, queue, check_every, of_checks, model, background=background)
+        self._kinds, self._X, self._standardize = wanted, X, as_standardize(standardize)
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
@@ -156,8 +171,14 @@ class Session:
             return tuple(self._loop.log.answers)
 
     @property
-    def log(self) -> tuple[Answer | Retraction, ...]:
-        """All answers and retractions, in order of arrival."""
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that were not taken back, in order of arrival."""
+        with self._loop.recording:
+            return tuple(entry for entry in self._loop.log.standing if isinstance(entry, Edit))
+
+    @property
+    def log(self) -> tuple[Entry, ...]:
+        """All answers, edits and retractions, in order of arrival."""
         with self._loop.recording:
             return tuple(self._loop.log.entries)
 
@@ -189,33 +210,95 @@ class Session:
         rows = self._loop.items.ids.rows_of(ids, lambda _: "question")
         return self._loop.named(Question(kind, tuple(rows.tolist()), origin="imported"))
 
-    def ask(self, n: int = 1, *, annotator: str = "") -> list[Question]:
+    def ask(
+        self,
+        n: int = 1,
+        *,
+        annotator: str = "",
+        kinds: Sequence[Kind] | None = None,
+        held: Iterable[Question] = (),
+    ) -> list[Question]:
         """Return questions for one person.
 
         Parameters
         ----------
         n : int, default=1
-            Number of questions.
+            Number of questions that the person is to have, with those that are held.
         annotator : str, default=""
             Who is asked. Questions that this person was asked before and has not answered come
             first; questions of other people are left out, unless `annotators` says that more than
             one person answers each.
+        kinds : sequence of str, default=None
+            Kinds of questions for this person, of those of the session. None: all of these.
+        held : iterable of Question, default=()
+            Questions that the person has on the screen or waiting; they are not returned again.
 
         Returns
         -------
         list of Question
-            At most `n`, the most useful first, with `Question.ids`; fewer if there are no more.
+            At most `n`, less those that are held, the most useful first, with `Question.ids`; fewer
+            if there are no more.
 
         Raises
         ------
         InvalidParameterError
-            If `n` is not a positive integer.
+            If `n` is not a positive integer, or a kind is not one of the session's.
         InvalidArgumentError
             If `annotator` is not one of the session's annotators.
+        InvalidConstraintsError
+            If a question that is held has an unknown id.
         """
-        if not Allowed(kind=int, low=1).holds(n):
-            raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
-        return self._loop.ask(int(n), annotator)
+        return self._loop.ask(positive("ask", n), annotator, self._some_kinds(kinds), held)
+
+    def suggest(
+        self,
+        n: int,
+        *,
+        exclude: Iterable[Question] = (),
+        kinds: Sequence[Kind] | None = None,
+        learn: bool = True,
+    ) -> list[Suggestion]:
+        """Return the questions that would be asked next, and hand out none: for pools and tests.
+
+        Parameters
+        ----------
+        n : int
+            Number of questions.
+        exclude : iterable of Question, default=()
+            Questions that others hold; neither these nor those that their answers may imply are
+            returned.
+        kinds : sequence of str, default=None
+            Kinds of questions, of those of the session. None: all of these.
+        learn : bool, default=True
+            Whether all entries of the log are learned first. False: choose by what `learn` has
+            learned, at once.
+
+        Returns
+        -------
+        list of Suggestion
+            At most `n`, the most useful first. Checks among them are drawn: answers to them count
+            in `quality_`, whoever hands them out.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n` is not a positive integer, or a kind is not one of the session's.
+        InvalidConstraintsError
+            If a question has an unknown id.
+        """
+        chosen = self._some_kinds(kinds)
+        return self._loop.suggest(positive("suggest", n), exclude, chosen, is_learning=learn)
+
+    def _some_kinds(self, kinds: Sequence[Kind] | None) -> tuple[Kind, ...] | None:
+        if kinds is None:
+            return None
+        found = kinds_of(kinds)
+        if not set(found) <= set(self._kinds):
+            raise InvalidParameterError(
+                f"kinds={kinds!r}: the session asks {', '.join(self._kinds)}; name all kinds in "
+                "Session(kinds=...)"
+            )
+        return found
 
     def tell(
         self,
@@ -259,6 +342,254 @@ class Session:
         """
         self._loop.tell(answers_of(question, answer, annotator, weight))
         return self
+
+    def apply(self, entries: Iterable[Entry]) -> Applied:
+        """Take entries of another log, such as a file or a store: answers, edits, retractions.
+
+        Parameters
+        ----------
+        entries : iterable of Entry
+            In order of arrival. An entry whose id the log has already is skipped. An answer that
+            revokes another one replaces it; without that, a later answer of the same person to
+            the same question replaces the earlier one.
+
+        Returns
+        -------
+        Applied
+            The ids of the entries that are new, that were there, and that name items or entries
+            that the session does not have; the last are skipped.
+
+        Notes
+        -----
+        A pair that is said to be drawn at random counts as a check of the groups only if this
+        session drew it, or if it carries the probability with which a session did
+        (`Question.check`); other answers are "imported".
+        """
+        return self._loop.apply(entries)
+
+    def edit(self, edit: Edit) -> Edit:
+        """Take an edit: what it implies is learned like answers, as one judgment.
+
+        Parameters
+        ----------
+        edit : Edit
+            Merges, splits, moves, locks, "not in" or sets aside items, by id.
+
+        Returns
+        -------
+        Edit
+            The entry of the log, with its id: ``Retraction(edit.id)`` takes it back.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id is unknown.
+        """
+        if not isinstance(edit, Edit):
+            raise InvalidArgumentError(f"edit takes a clew.answers.Edit, got {edit!r}")
+        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        (name,) = self.apply([replace(edit, id=edit.id or new_id())]).applied
+        with self._loop.recording:
+            found = self._loop.log.get(name)
+        assert isinstance(found, Edit)
+        return found
+
+    def preview(self, edit: Edit, *, previous: Any = None) -> Preview:
+        """Return what an edit would do, without applying it.
+
+        Parameters
+        ----------
+        edit : Edit
+            The edit.
+        previous : SessionResult or dict, default=None
+            The result that people see: group ids are those of it.
+
+        Returns
+        -------
+        Preview
+            The items that would move, the answers that contradict the edit, and the open questions
+            that it makes superfluous.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id is unknown.
+
+        Notes
+        -----
+        With the strategy "guided", it takes as long as `result`.
+        """
+        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        with self._loop.model() as model:
+            now = result_of(self._loop, model, previous)
+            return preview_of(self._loop, model, edit, now)
+
+    def set_aside(self, ids: Iterable[Hashable], *, annotator: str = "", note: str = "") -> Edit:
+        """Set items aside: they are in no group, and nobody is asked about them.
+
+        Parameters
+        ----------
+        ids : iterable of hashable
+            Ids of items.
+        annotator : str, default=""
+            Who sets them aside.
+        note : str, default=""
+            Why.
+
+        Returns
+        -------
+        Edit
+            The entry of the log.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id is unknown, or there is none.
+        """
+        return self.edit(Edit("set_aside", tuple(ids), annotator=annotator, note=note))
+
+    def restore_items(self, ids: Iterable[Hashable], *, annotator: str = "") -> Self:
+        """Take items back that were set aside.
+
+        Parameters
+        ----------
+        ids : iterable of hashable
+            Ids of items; those that are not set aside are ignored.
+        annotator : str, default=""
+            Who takes them back.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id is unknown.
+        """
+        rows_of = self._loop.log.rows_of
+        back = set(rows_of(ids))
+        for edit in self.edits:
+            rows = rows_of(edit.items)
+            if edit.kind != "set_aside" or back.isdisjoint(rows):
+                continue
+            left = [name for name, row in zip(edit.items, rows, strict=True) if row not in back]
+            entry: Entry = Retraction(edit.id, annotator)
+            if left:
+                entry = replace(edit, items=tuple(left), id="", at="", revokes=edit.id)
+            self.apply([entry])
+        return self
+
+    def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable]) -> Self:
+        """Add items, with all answers kept.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_new, n_features)
+            Features of the new items, of the same kind as those of the session.
+        ids : sequence of length n_new
+            Their ids.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the session has no features, or those of a Dask array.
+        InvalidDataError
+            If the features do not fit those of the session.
+        InvalidConstraintsError
+            If an id is there already.
+
+        Notes
+        -----
+        The strategy starts anew and learns all answers; groups keep their ids in
+        ``result(previous=...)``.
+        """
+        if self._X is None or is_dask(self._X):
+            raise InvalidArgumentError(
+                "add_items needs a Session(X) of features; make a new Session of all items, and "
+                "pass it the entries: Session(...).apply(session.log)"
+            )
+        together = with_rows(self._X, X)
+        names = (*self.ids, *ids)
+        found = session_items(together, None, names, None, self._standardize)
+        self._loop.replace_model(found, self._start(found))
+        self._X = together
+        return self
+
+    def learn(self, budget_s: float | None = None) -> int:
+        """Learn what was told, in the time that is given.
+
+        Parameters
+        ----------
+        budget_s : float or None, default=None
+            Seconds after which no further answers are begun. None: learn all.
+
+        Returns
+        -------
+        int
+            Number of entries of the log that are left.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `budget_s` is negative.
+        """
+        if not Allowed(kind=float, low=0, none=True).holds(budget_s):
+            raise InvalidParameterError(
+                f"learn(budget_s={budget_s!r}): it must be 0 or more, or None"
+            )
+        return self._loop.learn(budget_s)
+
+    def snapshot(self) -> bytes:
+        """Return what takes long to compute from the log, to continue later with `restore`.
+
+        Returns
+        -------
+        bytes
+            An archive of NumPy arrays without pickled objects, of a few megabytes.
+        """
+        with self._loop.model() as model, self._loop.recording:
+            return snapshot_of(self._loop, model.strategy.state())
+
+    @classmethod
+    def restore(
+        cls, X: ArrayLike | Any | None, snapshot: bytes, entries: Iterable[Entry], **parameters: Any
+    ) -> Self:
+        """Continue a session: the next question is the same as without the interruption.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_items, n_features)
+            Features, as they were; None if `parameters` has ``distances`` or ``items``.
+        snapshot : bytes
+            What `snapshot` returned.
+        entries : iterable of Entry
+            The log: `log` at that time, and what arrived later.
+        **parameters : object
+            Parameters of the session, as they were.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        InvalidDataError
+            If the snapshot is damaged, of another version, or of other items, another strategy or
+            another log.
+        """
+        header, state = read_snapshot(snapshot)
+        log = list(entries)
+        session = cls(X, **parameters)
+        session.apply(log)
+        with session._loop.recording:
+            resume(session._loop, header, log)
+            session._loop.set_state(state)
+        return session
 
     def undo(self, annotator: str | None = None) -> Answer | None:
         """Take the last answer back, and ask its question again.
@@ -355,8 +686,7 @@ class Session:
         oracle answers as each of them.
         """
         for name, value in (("budget", budget), ("batch", batch)):
-            if not Allowed(kind=int, low=1).holds(value):
-                raise InvalidParameterError(f"run({name}={value!r}): it must be a positive integer")
+            positive("run", value, name)
         people = self._loop.queue.people(getattr(oracle, "annotators", ()))
         left, is_done = budget, False
         while left and not is_done:
@@ -378,8 +708,16 @@ class Session:
         with self._loop.model() as model:
             return model.strategy.labels()
 
-    def result(self) -> SessionResult:
+    def result(self, previous: SessionResult | Mapping[str, Any] | None = None) -> SessionResult:
         """Return what is known so far: groups, doubts, quality, and the questions that remain.
+
+        Parameters
+        ----------
+        previous : SessionResult or dict, default=None
+            An earlier result, or what its `to_dict` returned. Groups keep their lasting ids, and
+            an item that people have confirmed (called the same as another item of its group)
+            leaves its group only for one to which an answer leads that contradicts the earlier
+            groups. None: ids begin at 0, and nothing is held.
 
         Returns
         -------
@@ -388,17 +726,70 @@ class Session:
 
         Notes
         -----
-        With the strategy "guided", groups and doubts are those of ``GuidedClustering(n_clusters,
-        random_state=random_state)``, fitted to the same items and answers: the same wherever one
-        asks. The fit is kept until there are other answers. Other strategies have groups of their
-        own.
+        With the strategy "guided" and without `previous`, groups and doubts are those of
+        ``GuidedClustering(n_clusters, random_state=random_state)``, fitted to the same items and
+        answers: the same wherever one asks. The fit is kept until there are other answers. Other
+        strategies have groups of their own.
         """
         with self._loop.model() as model:
-            return result_of(self._loop, model)
+            return result_of(self._loop, model, previous)
+
+    def fit_all(self) -> GuidedClustering:
+        """Group all rows by the answers so far, also those that nobody is asked about.
+
+        Returns
+        -------
+        GuidedClustering
+            Fitted to `X`, or to the answers alone if there are no features. Its `labels_` are for
+            all rows of a Dask array, of which a session asks about some; others are those of
+            `result`, before edits.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster of a Dask array was lost.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import clew
+        >>> X = da.from_array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], chunks=(2, 1))
+        >>> session = clew.Session(X, random_state=0)
+        >>> _ = session.tell(session.question(0, 3), "different")
+        >>> session.fit_all().labels_.shape
+        (6,)
+        """
+        with self._loop.model() as chooser:
+            return chooser.fitted_to_all()
 
     def __repr__(self) -> str:
         name = self._loop.strategy_name
         return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"
+
+
+def positive(method: str, value: object, name: str = "n") -> int:
+    """Refuse what is no positive integer."""
+    if not Allowed(kind=int, low=1).holds(value):
+        raise InvalidParameterError(
+            f"{method}({name}={value!r}): {name} must be a positive integer"
+        )
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def with_rows(X: Any, new: Any) -> Any:
+    """Return features with further rows, of the same kind."""
+    try:
+        if hasattr(X, "columns"):
+            import pandas as pd
+
+            return pd.concat([X, new[list(X.columns)]], ignore_index=True)
+        if issparse(X):
+            return vstack([csr_array(X), csr_array(new)])
+        return np.vstack([np.asarray(X), np.asarray(new)])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"the features of the new items do not fit those of the session: {error}"
+        ) from error
 
 
 def check_number(name: str, value: object, *, low: int) -> None:
@@ -419,7 +810,7 @@ def as_standardize(value: object) -> bool | Literal["auto"]:
     return "auto"
 
 
-def kinds_of(kinds: object) -> tuple[str, ...]:
+def kinds_of(kinds: object) -> tuple[Kind, ...]:
     """Return kinds of questions, each once, in the order given."""
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InvalidParameterError(

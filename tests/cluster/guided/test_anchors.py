@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from clew.cluster.guided import _anchors
+from clew.cluster.guided import _anchors, _row_blocks
 from clew.cluster.guided._anchors import (
     Memberships,
-    all_anchor_memberships,
-    all_row_memberships,
     anchor_sums,
     choose_anchors,
-    link_all,
     link_rows,
     row_memberships,
 )
 from clew.cluster.guided._features import FeatureSpace
+from clew.cluster.guided._row_blocks import AnsweredMemberships, ArrayBlocks
 
 N_ROWS, N_ANCHORS, N_GROUPS = 300, 20, 12
 
@@ -30,8 +28,9 @@ def random():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Several blocks for few rows."""
-    monkeypatch.setattr(_anchors, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(_anchors, "LINKED_ROWS", 64)
+    for module in (_anchors, _row_blocks):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(_row_blocks, "LINKED_ROWS", 64)
     monkeypatch.setattr(_anchors, "PRODUCT_ROWS", 32)
 
 
@@ -70,8 +69,8 @@ def test_links_go_to_the_nearest_anchors(random):
 def test_links_do_not_depend_on_blocks_or_threads(random):
     X, anchors = random.normal(size=(N_ROWS, 4)), rows_of(random, N_ANCHORS)
     space = FeatureSpace.fit(X)
-    one, two = (link_all(X, space, anchors, n_jobs) for n_jobs in (1, 2))
-    of_sparse = link_all(csr_array(X), space, anchors, 1)
+    one, two = (ArrayBlocks.of(X, space, anchors, n_jobs).links for n_jobs in (1, 2))
+    of_sparse = ArrayBlocks.of(csr_array(X), space, anchors, 1).links
     whole = link_rows(space.transform(X).astype(np.float32), anchors)
     for other in (two, of_sparse, whole):
         assert (one.nearest == other.nearest).all()
@@ -88,31 +87,66 @@ def test_a_row_on_an_anchor_has_its_memberships(random):
     assert (found.labels == labels).all()
 
 
+def no_answers():
+    empty = Memberships(np.zeros((0, 8), np.int32), np.zeros((0, 8), np.float32), N_GROUPS)
+    return AnsweredMemberships(np.zeros(0, np.int64), empty)
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_blocks_of_rows_add_up(random):
     rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
     links = link_rows(rows, anchors)
     start = Memberships.largest_of(random.dirichlet(np.ones(N_GROUPS), N_ANCHORS), 16)
-    found = all_row_memberships(links, start, 2)
+    every = ArrayBlocks(links, 2)
     whole = row_memberships(links, start)
-    assert (found.groups == whole.groups).all()
-    assert (found.shares == whole.shares).all()
-    assert found.groups.shape == (N_ROWS, 8)
+    assert (every.groups(start, None).labels == whole.labels).all()
+    assert (every.groups(start, None).probabilities != whole.as_sparse()).nnz == 0
     sums = anchor_sums(links, whole, N_ANCHORS).toarray()
-    of_anchors = all_anchor_memberships(links, found, start, 2)
     np.testing.assert_allclose(
-        of_anchors.as_sparse().toarray(), sums / sums.sum(axis=1, keepdims=True), atol=1e-5
+        every.update(start, no_answers()).as_sparse().toarray(),
+        sums / sums.sum(axis=1, keepdims=True),
+        atol=1e-5,
     )
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_answered_rows_keep_what_answers_say(random):
+    rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
+    every = ArrayBlocks(link_rows(rows, anchors), 1)
+    start = Memberships.largest_of(random.dirichlet(np.ones(N_GROUPS), N_ANCHORS), 16)
+    named = np.array([3, 63, 64, 200, N_ROWS - 1])
+    groups = np.tile(np.arange(8, dtype=np.int32), (5, 1))
+    shares = np.eye(8, dtype=np.float32)[[1, 2, 3, 4, 5]]
+    answered = AnsweredMemberships(named, Memberships(groups, shares, N_GROUPS))
+    found, without = every.groups(start, answered).labels, every.groups(start, None).labels
+    assert found[named].tolist() == [1, 2, 3, 4, 5]
+    others = np.delete(np.arange(N_ROWS), named)
+    assert (found[others] == without[others]).all()
 
 
 def test_anchors_without_rows_keep_their_memberships(random):
     rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
     anchors[7] += 1_000
-    links = link_rows(rows, anchors)
     start = Memberships.largest_of(random.dirichlet(np.ones(N_GROUPS), N_ANCHORS), 16)
-    after = all_anchor_memberships(links, all_row_memberships(links, start, 1), start, 1)
+    after = ArrayBlocks(link_rows(rows, anchors), 1).update(start, no_answers())
     assert (after.groups[7] == start.groups[7]).all()
     assert not (after.groups[6] == start.groups[6]).all()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_neighbors_share_the_most_anchors(random):
+    rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
+    links = link_rows(rows, anchors)
+    dense = np.zeros((N_ROWS, N_ANCHORS))
+    np.put_along_axis(dense, links.nearest.astype(np.int64), links.weight, axis=1)
+    shared = dense @ dense.T
+    np.fill_diagonal(shared, 0)
+    chosen = np.array([250, 7, 64])
+    found = ArrayBlocks(links, 1).neighbors(chosen, N_ANCHORS, 4).toarray()
+    assert ((found > 0).sum(axis=1) == 4).all()
+    for at, row in enumerate(chosen):
+        best = np.sort(shared[row])[::-1][:4]
+        np.testing.assert_allclose(np.sort(found[at])[::-1][:4], best, rtol=1e-5)
 
 
 def test_memberships_as_a_sparse_matrix(random):

@@ -10,6 +10,7 @@ from clew.cluster.guided import _many_rows as module
 from clew.cluster.guided._anchors import Memberships
 from clew.cluster.guided._many_rows import (
     AnsweredRows,
+    AnswerTies,
     hold_out,
     is_clear,
     moved_answers,
@@ -77,33 +78,38 @@ def test_the_moved_answers_are_chosen_at_random(known, monkeypatch):
     assert all(map(len, moved.tables))
 
 
+def ties_of(known):
+    """Answers as ties, with their rows numbered among those that they name."""
+    named = AnsweredRows.of(known).renumbered(known)
+    return AnswerTies(named, ConfusionMatrices.uniform(0.1, known.annotators))
+
+
 def test_must_links_suggest_the_group_of_most_partners():
     known = Constraints.from_pairs(
         must_link=[(0, 1), (0, 2), (0, 3), (4, 5)], cannot_link=[(6, 4)], n_samples=9
     )
-    answered = AnsweredRows(known, ConfusionMatrices.uniform(0.1, known.annotators))
+    answered = AnsweredRows.of(known)
     assert answered.rows.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    ties = ties_of(known)
     labels = np.array([0, 1, 2, 2, 3, 4, 5])
     groups = Memberships(labels[:, None].astype(np.int32), np.ones((7, 1), np.float32), 6)
-    assert answered.suggested(groups).tolist() == [2, 0, 0, 0, 4, 3, -1]
+    assert ties.suggested(groups).tolist() == [2, 0, 0, 0, 4, 3, -1]
 
 
 def test_places_of_ends_name_the_rows_of_answers(known):
-    answered = AnsweredRows(known, ConfusionMatrices.uniform(0.1, known.annotators))
-    tables = answered.tied.tables
-    for table, places in zip(tables, places_of_ends(tables), strict=True):
-        assert (answered.tied.row_of_end[places] == table.rows).all()
+    tied = ties_of(known).tied
+    for table, places in zip(tied.tables, places_of_ends(tied.tables), strict=True):
+        assert (tied.row_of_end[places] == table.rows).all()
 
 
-def test_shared_probabilities_are_those_of_dense_memberships(known):
+def test_shared_probabilities_are_those_of_dense_memberships():
     """With one answer a row, the cavity of an answer is the prior of its rows."""
-    random, confusion = np.random.RandomState(0), ConfusionMatrices.uniform(0.1, known.annotators)
-    loose = Constraints(200, pairs=[(i, i + 100, i % 2) for i in range(100)])
-    answered = AnsweredRows(loose, confusion)
-    prior = random.dirichlet(np.ones(4), len(answered.rows))
-    beliefs = propagated(Memberships.largest_of(prior, 8), answered)
-    shared = shared_without_answer(answered, beliefs)[0]
-    i, j = answered.tied.tables[0].rows.T
+    random = np.random.RandomState(0)
+    ties = ties_of(Constraints(200, pairs=[(i, i + 100, i % 2) for i in range(100)]))
+    prior = random.dirichlet(np.ones(4), 200)
+    beliefs = propagated(Memberships.largest_of(prior, 8), ties)
+    shared = shared_without_answer(ties, beliefs)[0]
+    i, j = ties.tied.tables[0].rows.T
     np.testing.assert_allclose(shared[:, 1], (prior[i] * prior[j]).sum(axis=1), atol=1e-5)
 
 

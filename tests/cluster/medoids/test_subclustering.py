@@ -145,7 +145,7 @@ def test_rows_too_near_for_single_precision():
     # Groups of a hundred-thousandth of their distance from each other.
     near = np.where(np.arange(160)[:, None] % 2, 1.0, -1.0) + 1e-6 * X
     distances = subclustering.RowDistances(near, "euclidean")
-    found, apart = _distances.nearest_rows(distances, np.arange(160), 3)
+    found, apart = distances.nearest(np.arange(160), 3)
     exact = cdist(near, near)
     np.testing.assert_allclose(apart, np.sort(exact, axis=1)[:, 1:4], rtol=1e-6)
     np.testing.assert_array_equal(found, np.argsort(exact, axis=1)[:, 1:4])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._limits import BLOCK_ROWS
 from clew._parallel import Progress, in_threads
 from clew._units import Units
 from clew.answers import CODES, DONT_KNOW
@@ -51,7 +52,6 @@ STEPS = Steps(max_iter=6, tol=1e-3, max_sweeps=20, sweep_tol=1e-3, max_ascent=8)
 MAX_ROWS_OF_SKLR = 3_000
 #: The logistic model of given groups.
 MAX_ITER, RIDGE = 100, Penalties(tau=0.0, balance=0.0, lam=1e-3)
-BLOCK_OF_ROWS = 65_536
 #: Kernel features are scaled to the length of this number of standardized features, so that one
 #: penalty on weights suits both.
 N_FEATURES_OF_KERNEL = 32
@@ -391,9 +391,9 @@ def group_probabilities(
 ) -> NDArray[np.float64]:
     """Return the probability of each group for any rows, (n_rows, n_groups), block by block."""
     probabilities = np.empty((len(X), len(weights)))
-    for start in range(0, len(X), BLOCK_OF_ROWS):
-        block = with_ones(map_.transform(X[start : start + BLOCK_OF_ROWS]))
-        probabilities[start : start + BLOCK_OF_ROWS] = np.exp(log_probabilities(weights, block.T)).T
+    for start in range(0, len(X), BLOCK_ROWS):
+        block = with_ones(map_.transform(X[start : start + BLOCK_ROWS]))
+        probabilities[start : start + BLOCK_ROWS] = np.exp(log_probabilities(weights, block.T)).T
     return probabilities
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
-from clew.cluster.guided._features import FeatureSpace
-from clew.graphs import DistanceSpace
 from clew.kernels.means import add_groups
 from clew.kernels.nearest import nearest_by_products
 from clew.kernels.sparse_belief_propagation import shared_probabilities
@@ -25,9 +24,9 @@ SAMPLE_ROWS: Final = 400_000
 N_ROUNDS: Final = 2
 #: Nearest anchors that each row is linked to, and how fast weights fall with the squared distance.
 N_NEAREST, DECAY = 5, 4.0
-#: Number of rows in one task, in one task that reads features, and in one matrix of inner products
-#: with all anchors.
-BLOCK_ROWS, LINKED_ROWS, PRODUCT_ROWS = 65_536, 16_384, 2_048
+#: Number of rows in one task that reads features, and in one matrix of inner products with all
+#: anchors.
+LINKED_ROWS, PRODUCT_ROWS = 16_384, 2_048
 #: Candidate groups of a row and of an anchor.
 N_OF_ROW, N_OF_ANCHOR = 8, 16
 #: Added to each share of a row, which is then raised to the power of `STRENGTH`.
@@ -56,12 +55,11 @@ class Links(NamedTuple):
         )
 
 
-def sampled(X: Any, seed: int) -> Any:
-    """Return 400,000 random rows in their order, or all if there are no more."""
-    n = X.shape[0]
+def sampled_rows(n: int, seed: int) -> NDArray[np.int64]:
+    """Choose 400,000 of n rows at random, in ascending order; all if there are no more."""
     if n <= SAMPLE_ROWS:
-        return X
-    return X[np.sort(np.random.RandomState(seed).choice(n, SAMPLE_ROWS, replace=False))]
+        return np.arange(n)
+    return np.sort(np.random.RandomState(seed).choice(n, SAMPLE_ROWS, replace=False))
 
 
 def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = None) -> Rows:
@@ -121,20 +119,6 @@ def link_rows(rows: Rows, anchors: Rows) -> Links:
     weight = np.exp(-DECAY * beyond / scale)
     weight /= weight.sum(axis=1, keepdims=True)
     return Links(nearest, weight.astype(np.float32))
-
-
-def link_all(
-    X: Any, space: FeatureSpace | DistanceSpace, anchors: Rows, n_jobs: int | None, verbose: int = 0
-) -> Links:
-    """Link all rows to anchors, one block of features after the other."""
-
-    def link(part: tuple[int, int]) -> Links:
-        return link_rows(space.transform(X[slice(*part)]).astype(np.float32), anchors)
-
-    parts = blocks(X.shape[0], LINKED_ROWS)
-    return Links.stacked(
-        in_threads(link, parts, n_jobs=n_jobs, verbose=verbose, what="blocks of linked rows")
-    )
 
 
 class Memberships(NamedTuple):
@@ -227,28 +211,3 @@ def anchor_sums(links: Links, rows: Memberships, n_anchors: int) -> csr_array:
     sums = np.zeros((n_anchors, rows.n_clusters), np.float32)
     add_to_anchors(*links, rows.groups, rows.shares, sums)
     return csr_array(sums)
-
-
-def all_row_memberships(links: Links, anchors: Memberships, n_jobs: int | None) -> Memberships:
-    """Apply `row_memberships` to all blocks of rows."""
-    parts = in_threads(
-        lambda part: row_memberships(links.at(slice(*part)), anchors),
-        blocks(len(links.nearest), BLOCK_ROWS),
-        n_jobs=n_jobs,
-    )
-    return Memberships.stacked(parts)
-
-
-def all_anchor_memberships(
-    links: Links, rows: Memberships, before: Memberships, n_jobs: int | None
-) -> Memberships:
-    """Average the rows of each anchor; those without rows stay as `before`."""
-    n_anchors = len(before.groups)
-    parts = in_threads(
-        lambda part: anchor_sums(links.at(slice(*part)), rows.at(slice(*part)), n_anchors),
-        blocks(len(links.nearest), BLOCK_ROWS),
-        n_jobs=n_jobs,
-    )
-    found = Memberships.largest_of(sum(parts[1:], parts[0]), N_OF_ANCHOR)
-    has_none = found.groups[:, 0] < 0
-    return found.with_rows(has_none, before.at(has_none))

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from clew._validation import check_data, check_n_clusters, check_parameters, warn_of_distances
+from clew._validation import (
+    check_data,
+    check_n_clusters,
+    check_parameters,
+    is_dask,
+    warn_of_distances,
+)
 from clew.cluster.guided._pool import check_honored, checked_members, is_default
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
@@ -48,6 +54,8 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     """Validate features, dense or sparse, or distances; not `reset`: of further rows."""
     if reset:
         model.table_features_ = None
+    if is_dask(X):
+        return _checked_blocks(model, X, reset=reset)
     if model.metric == "precomputed":
         if reset:
             return check_distances(X, estimator=model, keep_single=True)
@@ -66,6 +74,31 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     if reset:
         warn_of_distances(model, checked)
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
+
+
+def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
+    """Validate the parameters and the columns of a Dask array; blocks are checked when read."""
+    from clew.cluster.guided._dask import LinkableRows  # dask is optional
+
+    if model.metric == "precomputed" or (reset and model.scale == "exact"):
+        name = "metric" if model.metric == "precomputed" else "scale"
+        raise InvalidParameterError(
+            f"{type(model).__name__}({name}={getattr(model, name)!r}) needs all rows in memory: "
+            "of a Dask array, features are fitted with scale='anchors' or 'auto'"
+        )
+    rows = LinkableRows(X)
+    if reset:
+        if rows.shape[0] < 2:
+            raise InvalidDataError(f"X has {rows.shape[0]} rows; a fit needs at least 2")
+        model.n_features_in_ = rows.shape[1]
+        if hasattr(X, "columns"):
+            model.feature_names_in_ = np.asarray(X.columns, dtype=object)
+    elif rows.shape[1] != model.n_features_in_:
+        raise InvalidDataError(
+            f"X has {rows.shape[1]} features, but {type(model).__name__} was fitted to "
+            f"{model.n_features_in_}"
+        )
+    return rows
 
 
 def _is_mixed(X: Any) -> bool:

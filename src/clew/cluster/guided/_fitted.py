@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer
 from clew._parallel import one_library_thread
+from clew._validation import is_dask
 from clew.cluster.guided._checks import checked_features
 from clew.cluster.guided._continued import FittedState
 from clew.cluster.guided._explain import Explanation, explanation, row_number
@@ -89,8 +90,9 @@ class FittedGroups(ConstrainedClusterer):
 
         Returns
         -------
-        ndarray or csr_array of shape (n_rows, n_clusters)
-            Rows add up to 1. With anchors a csr_array, as `probabilities_`.
+        ndarray, csr_array or Dask array of shape (n_rows, n_clusters)
+            Rows add up to 1. With anchors a csr_array, as `probabilities_`; a Dask array, computed
+            when read, for one.
         """
         check_is_fitted(self, "labels_")
         fitted, result = self._fitted, self.result_
@@ -99,12 +101,14 @@ class FittedGroups(ConstrainedClusterer):
                 "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
                 "groups of new rows"
             )
+        if is_dask(X):
+            return self._predicted_blocks(X)
         features = checked_features(self, X, reset=False)
         if fitted.records is not None:
             return fitted.records.predict(features)
         if fitted.anchored is not None:
             with one_library_thread():
-                return fitted.anchored.predict(features, self.n_jobs)
+                return fitted.anchored.predictor().predict(features, self.n_jobs)
         assert fitted.prepared is not None
         with one_library_thread():
             predictor = PREDICTORS.get(result)
@@ -113,6 +117,16 @@ class FittedGroups(ConstrainedClusterer):
                 predictor = RowPredictor(columns, result.probabilities, result.labels, ridge)
                 PREDICTORS[result] = predictor
             return predictor.predict_proba(fitted.prepared.space.transform(features))
+
+    def _predicted_blocks(self, X: Any) -> Any:
+        """Predict the rows of a Dask array, block by block: a Dask array."""
+        from clew.cluster.guided._dask import predicted  # dask is optional
+
+        rows = checked_features(self, X, reset=False)
+        anchored = self._fitted.anchored
+        # With anchors, no task needs what is known of the fitted rows.
+        function = self.predict_proba if anchored is None else anchored.predictor().predict
+        return predicted(rows.X, function, self.n_clusters_)
 
     def predict(self, X: ArrayLike) -> Labels:
         """Predict the group of each row from the features.
@@ -133,7 +147,10 @@ class FittedGroups(ConstrainedClusterer):
         InvalidArgumentError
             If the model was fitted to answers alone.
         """
-        return most_probable_groups(self.predict_proba(X))
+        probabilities = self.predict_proba(X)
+        if is_dask(X):  # computed when read
+            return probabilities.argmax(axis=1)  # type: ignore[no-any-return]
+        return most_probable_groups(probabilities)
 
     def score(
         self,
@@ -199,7 +216,8 @@ class FittedGroups(ConstrainedClusterer):
         weight = sum(float(table.weights.sum()) for table in known.tables)
         if weight == 0:
             return float("nan")
-        dense = probabilities if isinstance(probabilities, np.ndarray) else probabilities.toarray()
+        is_sparse = isinstance(probabilities, csr_array)
+        dense = np.asarray(probabilities.toarray() if is_sparse else probabilities)
         return self.confusion_.log_likelihood(known, dense) / weight
 
     def explain(self, i: Hashable, j: Hashable) -> Explanation:

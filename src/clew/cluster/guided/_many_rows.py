@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,9 @@ from clew.cluster.guided._anchors import (
     N_OF_ANCHOR,
     Links,
     Memberships,
-    all_anchor_memberships,
-    all_row_memberships,
     choose_anchors,
-    link_all,
     link_rows,
     row_memberships,
-    sampled,
 )
 from clew.cluster.guided._errors import AnswerErrors, errors_given_groups, informative_answers
 from clew.cluster.guided._features import FeatureSpace, Prepared, ward_of
@@ -33,16 +29,25 @@ from clew.cluster.guided._learned_cut import Merges, cut_by_answers
 from clew.cluster.guided._partitions import TiedRows
 from clew.cluster.guided._pool import is_default
 from clew.cluster.guided._result import GuidedResult, Regime
+from clew.cluster.guided._row_blocks import (
+    AnsweredMemberships,
+    ArrayRows,
+    Groups,
+    LinkedBlocks,
+)
 from clew.cluster.guided._tree import tree_of_positions
 from clew.constraints import AnswerTable, Constraints
 from clew.constraints._folds import fold_numbers
 from clew.constraints._tables import PARAMETER
 from clew.exceptions import FewerGroupsWarning
-from clew.graphs import DistanceSpace, largest_stored
+from clew.graphs import DistanceSpace
 from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 from clew.trust import ConfusionMatrices
 from clew.trust._outcomes import OUTCOMES, informative_tables
+
+if TYPE_CHECKING:  # dask is optional
+    from clew.cluster.guided._dask import LinkableRows
 
 #: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
@@ -82,32 +87,34 @@ class LinkedRows(NamedTuple):
     space: FeatureSpace | DistanceSpace
     anchors: NDArray[np.float32]
     """Anchors in the columns of `space`."""
-    links: Links
-    """Anchors of the rows."""
+    rows: LinkedBlocks
+    """Links of the rows to anchors."""
 
     @classmethod
-    def of(cls, model: Any, X: Any, seeds: Sequence[int]) -> Self:
+    def of(cls, model: Any, rows: ArrayRows | LinkableRows, seeds: Sequence[int]) -> Self:
         """Choose anchors, and link all rows to them; two seeds, of samples and of anchors."""
         of_space, of_anchors = seeds
-        sample = sampled(X, of_space)
+        sample = rows.sampled(of_space)
         space: FeatureSpace | DistanceSpace
         if model.metric == "precomputed":
-            space = DistanceSpace.fit(X, of_space)
+            space = DistanceSpace.fit(sample, of_space)
         else:
             space = FeatureSpace.fit(sample, model.metric, model._standardize, of_space)
-        rows = _columns(sample, space, model.n_jobs)
-        anchors = choose_anchors(rows, model.n_anchors, of_anchors, model.n_jobs)
-        del sample, rows
-        return cls(space, anchors, link_all(X, space, anchors, model.n_jobs, model.verbose))
+        columns = _columns(sample, space, model.n_jobs)
+        anchors = choose_anchors(columns, model.n_anchors, of_anchors, model.n_jobs)
+        del sample, columns
+        return cls(space, anchors, rows.linked(space, anchors, model.n_jobs, model.verbose))
 
 
 class ClusteredRows(NamedTuple):
     """The clustering of all rows that was chosen."""
 
-    rows: Memberships
-    """Memberships of the rows."""
+    before: Memberships
+    """Memberships of the anchors that predict the rows."""
+    answered: AnsweredMemberships | None
+    """Those of answered rows, where answers changed them."""
     anchors: Memberships
-    """Memberships of the anchors that predict them."""
+    """Memberships of the anchors, averaged over the rows: they predict new rows."""
     errors: AnswerErrors
     scores: dict[str, float]
     """Mean log-likelihood of the held-out answers, for each clustering; NaN without answers."""
@@ -118,9 +125,27 @@ class ClusteredRows(NamedTuple):
 class _Candidate(NamedTuple):
     start: Memberships
     """Memberships of the anchors to start from."""
-    rows: Memberships
-    """Memberships of all rows, found without the held-out answers."""
+    answered: Memberships
+    """Memberships of the answered rows, found without the held-out answers."""
     is_refined: bool
+
+
+class AnchorPredictor(NamedTuple):
+    """Predicts the groups of new rows by those of their nearest anchors."""
+
+    space: FeatureSpace | DistanceSpace
+    anchors: NDArray[np.float32]
+    memberships: Memberships
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> csr_array:
+        """Predict the probabilities of groups, up to eight a row, (n_rows, n_clusters)."""
+
+        def predicted(part: tuple[int, int]) -> Memberships:
+            columns = self.space.transform(X[slice(*part)]).astype(np.float32)
+            return row_memberships(link_rows(columns, self.anchors), self.memberships)
+
+        parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
+        return Memberships.stacked(parts).as_sparse()
 
 
 class Anchored(NamedTuple):
@@ -132,20 +157,14 @@ class Anchored(NamedTuple):
     """The fitted rows and their anchors."""
     starts: dict[str, Memberships]
     """Clusterings of the anchors that do not follow the held-out answers."""
-    memberships: Memberships
-    """Memberships of the anchors, after the refinement."""
     rows: ClusteredRows
-    """Groups of all rows, and errors of the answers."""
+    """Memberships of anchors and answered rows, and errors of the answers."""
+    groups: Groups
+    """Groups of all rows."""
 
-    def predict(self, X: Any, n_jobs: int | None = None) -> csr_array:
-        """Predict the probabilities of groups, up to eight a row, (n_rows, n_clusters)."""
-
-        def predicted(part: tuple[int, int]) -> Memberships:
-            columns = self.linked.space.transform(X[slice(*part)]).astype(np.float32)
-            return row_memberships(link_rows(columns, self.linked.anchors), self.memberships)
-
-        parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
-        return Memberships.stacked(parts).as_sparse()
+    def predictor(self) -> AnchorPredictor:
+        """Return what predicts new rows, without what is known of the fitted ones."""
+        return AnchorPredictor(self.linked.space, self.linked.anchors, self.rows.anchors)
 
     def result(self, answers: Constraints, *, is_settled: bool) -> GuidedResult:
         """Collect groups of the rows, errors and scores, given all answers."""
@@ -164,8 +183,7 @@ class Anchored(NamedTuple):
             map(len, informative_answers(answers).tables)
         )
         return GuidedResult.of(
-            rows.rows.labels,
-            rows.rows.as_sparse(),
+            *self.groups,
             answers,
             rows.errors if has_answers else None,
             regime,
@@ -177,25 +195,23 @@ class Anchored(NamedTuple):
 
     def tree(self) -> NDArray[np.float64]:
         """Return a hierarchy of the rows, each at the position of its nearest anchor."""
-        positions = self.linked.anchors[self.linked.links.nearest[:, 0]].astype(np.float64)
-        return tree_of_positions(self.rows.rows.labels, positions)
+        every = self.linked.rows.each(nearest_of_block, [None] * self.linked.rows.n_blocks)
+        positions = self.linked.anchors[np.concatenate(every)].astype(np.float64)
+        return tree_of_positions(self.groups.labels, positions)
 
     def neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
         """Rows that share anchors with some rows: up to ten entries in the rows of these.
 
         Entries are sums over shared anchors of the products of weights, (n_samples, n_samples).
         """
-        _, anchors, links = self.linked
-        n, n_near = links.nearest.shape
-        entries = links.weight.ravel(), links.nearest.ravel(), np.arange(n + 1) * n_near
-        linked = csr_array(entries, shape=(n, len(anchors)))
-        chosen = np.asarray(rows, dtype=np.int64)
-        found = csr_array((n, n))
-        for start, end in blocks(len(chosen), EXPLAINED_ROWS):
-            here = chosen[start:end]
-            select = csr_array((np.ones(len(here)), (here, here)), shape=(n, n))
-            found = csr_array(found + largest_stored(select @ linked @ linked.T, N_NEIGHBORS))
-        return found
+        chosen, n = np.unique(np.asarray(rows, dtype=np.int64)), self.linked.rows.n_rows
+        near = self.linked.rows.neighbors(chosen, len(self.linked.anchors), N_NEIGHBORS).tocoo()
+        return csr_array((near.data, (chosen[near.row], near.col)), shape=(n, n))
+
+
+def nearest_of_block(links: Links, _: None) -> NDArray[np.int32]:
+    """Nearest anchor of each row of a block."""
+    return links.nearest[:, 0]
 
 
 def fit_on_anchors(
@@ -216,21 +232,29 @@ def fit_on_anchors(
     O(N + A + R·K) in addition to the features.
     """
     of_folds, of_moved, of_members = seeds
-    _, anchors, links = linked
+    _, anchors, rows = linked
     informative = informative_answers(known)
     fold = hold_out(informative, of_folds)
+    answered = AnsweredRows.of(informative)
+    informative = answered.renumbered(informative)
+    if fold is not None:
+        fold = Fold(*(answered.renumbered(part) for part in fold))
+    near = rows.at(answered.rows)
     if last is None:
         train = informative if fold is None else fold.train
-        moved = moved_answers(train, links.nearest[:, 0], len(anchors), of_moved)
+        nearest = near.nearest[:, 0]
+        moved = moved_answers(train, nearest, len(anchors), of_moved)
         fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
         _reduce_groups(fitted, len(anchors))
         _fit_model(fitted, linked, moved, callback)
-        starts = starts_of(fitted, anchors, links.nearest[:, 0], None if fold is None else train)
+        starts = starts_of(fitted, anchors, nearest, None if fold is None else train)
     else:
         fitted, starts = last.model, last.starts
     is_trusted = fitted.regime_ != "features"
-    rows = cluster_rows(starts, links, informative, fold, model.n_jobs, is_trusted=is_trusted)
-    return Anchored(fitted, linked, starts, rows.anchors, rows)
+    found = cluster_rows(
+        starts, rows, LinkedAnswers(answered, near, informative, fold), is_trusted=is_trusted
+    )
+    return Anchored(fitted, linked, starts, found, rows.groups(found.before, found.answered))
 
 
 def _columns(
@@ -311,12 +335,45 @@ def _of_groups(groups: NDArray[np.integer], n_clusters: int) -> Memberships:
     return Memberships.largest_of(csr_array(one_each, shape=shape), N_OF_ANCHOR)
 
 
+class AnsweredRows(NamedTuple):
+    """The rows that answers name: other rows need not be looked at one by one."""
+
+    rows: NDArray[np.int64]
+    """In ascending order."""
+
+    @classmethod
+    def of(cls, known: Constraints) -> Self:
+        """Find the rows that any answer names."""
+        named = np.zeros(known.n_samples, np.bool_)
+        for table in known.tables:
+            named[table.rows] = True
+        return cls(np.flatnonzero(named))
+
+    def renumbered(self, known: Constraints) -> Constraints:
+        """Return the answers with their rows numbered among these."""
+        # Not `Constraints.subset`: ids of many rows take long to select.
+        number = np.full(known.n_samples, -1)
+        number[self.rows] = np.arange(len(self.rows))
+        numbered = [table.renumbered(number) for table in known.tables]
+        return Constraints(max(len(self.rows), 1)).with_tables(numbered, known.annotators)
+
+
+class LinkedAnswers(NamedTuple):
+    """Answers, and the anchors of the rows that they name."""
+
+    answered: AnsweredRows
+    near: Links
+    """Links of the answered rows to anchors."""
+    known: Constraints
+    """All informative answers, about the numbers of answered rows."""
+    fold: Fold | None
+    """Training and held-out ones; None if no pair would be held out."""
+
+
 def cluster_rows(
     starts: dict[str, Memberships],
-    links: Links,
-    answers: Constraints,
-    fold: Fold | None,
-    n_jobs: int | None = None,
+    rows: LinkedBlocks,
+    answers: LinkedAnswers,
     *,
     is_trusted: bool = False,
 ) -> ClusteredRows:
@@ -327,40 +384,39 @@ def cluster_rows(
     unless that lowers the held-out log-likelihood by three standard errors, as is the tree that
     answers cut; otherwise refinement has to raise it likewise. Without a fold, the first start.
     """
+    _, near, known, fold = answers
     found = {
-        name: _Candidate(start, all_row_memberships(links, start, n_jobs), is_refined=False)
+        name: _Candidate(start, row_memberships(near, start), is_refined=False)
         for name, start in starts.items()
     }
     chosen, scores = next(iter(found)), dict.fromkeys(found, np.nan)
     if fold is not None:
         first = chosen
         chosen, _ = _best(found, first, fold)
-        start, rows, _ = found[chosen]
-        errors = _errors_given_rows(fold.train, rows)
-        answered = AnsweredRows(fold.train, errors.confusion)
-        tried = refine_rows(links, start, answered, n_jobs, N_TRIED_ROUNDS)
-        found[chosen + REFINED] = _Candidate(start, tried.rows, is_refined=True)
+        start, memberships, _ = found[chosen]
+        errors = _errors_given_rows(fold.train, memberships)
+        ties = AnswerTies(fold.train, errors.confusion)
+        tried = refine_rows(rows, start, answers, ties, N_TRIED_ROUNDS)
+        found[chosen + REFINED] = _Candidate(start, tried.beliefs.memberships, is_refined=True)
         is_preferred = (is_trusted and chosen == first) or chosen == BY_CUT
         if is_preferred:
             chosen, scores = _best(found, chosen + REFINED, fold, N_ERRORS_OF_TRUSTED)
         else:
             chosen, scores = _best(found, chosen, fold)
-        del tried, rows
     best = found[chosen]
-    errors = _errors_given_rows(answers, best.rows)
+    errors = _errors_given_rows(known, best.answered)
     weights = dict.fromkeys(found, 0.0) | {chosen: 1.0}
-    del found
     if not best.is_refined:
-        return ClusteredRows(best.rows, best.start, errors, scores, weights)
-    answered = AnsweredRows(answers, errors.confusion)
-    refined = refine_rows(links, best.start, answered, n_jobs)
-    shared = shared_without_answer(answered, refined.beliefs)
-    errors = _errors_given_shared(answers, shared)
-    return ClusteredRows(refined.rows, refined.anchors, errors, scores, weights)
+        return ClusteredRows(best.start, None, best.start, errors, scores, weights)
+    ties = AnswerTies(known, errors.confusion)
+    refined = refine_rows(rows, best.start, answers, ties)
+    errors = _errors_given_shared(known, shared_without_answer(ties, refined.beliefs))
+    answered = AnsweredMemberships(answers.answered.rows, refined.beliefs.memberships)
+    return ClusteredRows(refined.before, answered, refined.anchors, errors, scores, weights)
 
 
 def _errors_given_rows(answers: Constraints, rows: Memberships) -> AnswerErrors:
-    """Errors of the answers, given memberships of all rows that no answer changed."""
+    """Errors of the answers, given memberships of their rows that no answer changed."""
     tables = informative_tables(answers, with_dont_know_pairs=False)
     return _errors_given_shared(answers, [rows.shared(table.rows) for table in tables])
 
@@ -377,10 +433,10 @@ def _errors_given_shared(
     return errors_given_groups(answers, None, outcomes)
 
 
-def shared_without_answer(answered: AnsweredRows, beliefs: Beliefs) -> list[NDArray[np.float64]]:
+def shared_without_answer(ties: AnswerTies, beliefs: Beliefs) -> list[NDArray[np.float64]]:
     """Probabilities that rows of questions share a group, without the answer, by kind, (m, 5)."""
     found = []
-    tables = answered.tied.tables
+    tables = ties.tied.tables
     for table, places in zip(tables, places_of_ends(tables), strict=True):
         shared = np.empty((len(table), 5))
         groups = beliefs.memberships.groups
@@ -393,7 +449,7 @@ def _best(
     found: dict[str, _Candidate], preferred: str, fold: Fold, n_errors: float = N_ERRORS
 ) -> tuple[str, dict[str, float]]:
     """Return the best clustering of those clearly better than `preferred`, or that; and scores."""
-    partitions = {name: candidate.rows.labels for name, candidate in found.items()}
+    partitions = {name: candidate.answered.labels for name, candidate in found.items()}
     each = {
         name: log_likelihood_of_each(labels, fold.held, answer_counts(labels, fold.held))
         for name, labels in partitions.items()
@@ -419,42 +475,43 @@ class Beliefs(NamedTuple):
 
 
 class RefinedRows(NamedTuple):
-    """Memberships of all rows and anchors, after the refinement."""
+    """Memberships of anchors and answered rows, after the refinement."""
 
-    rows: Memberships
+    before: Memberships
+    """Memberships of the anchors that predict the other rows."""
     anchors: Memberships
+    """Those that average all rows."""
     beliefs: Beliefs
 
 
 def refine_rows(
-    links: Links,
+    rows: LinkedBlocks,
     start: Memberships,
-    answered: AnsweredRows,
-    n_jobs: int | None = None,
+    answers: LinkedAnswers,
+    ties: AnswerTies,
     n_rounds: int = N_ROUNDS,
 ) -> RefinedRows:
-    """Refine the memberships of all rows.
+    """Refine the memberships of anchors and answered rows.
 
     Each round predicts rows from anchors, updates the rows that answers name by loopy belief
     propagation, and averages rows for each anchor. Time O(N + A) and memory O(N + A + R·K) for N
     rows, A answers, R anchors and K groups.
     """
     anchors = start
-    suggested = np.full(len(answered.rows), -1, np.int32)
-    near = links.at(answered.rows)
+    named = answers.answered.rows
+    suggested = np.full(len(named), -1, np.int32)
     for _ in range(n_rounds):
         stop_if_abandoned()
-        beliefs = propagated(row_memberships(near, anchors, suggested), answered)
-        suggested = answered.suggested(beliefs.memberships)
-        rows = all_row_memberships(links, anchors, n_jobs)
-        rows = rows.with_rows(answered.rows, beliefs.memberships)
-        anchors = all_anchor_memberships(links, rows, anchors, n_jobs)
-    return RefinedRows(rows, anchors, beliefs)
+        beliefs = propagated(row_memberships(answers.near, anchors, suggested), ties)
+        suggested = ties.suggested(beliefs.memberships)
+        before = anchors
+        anchors = rows.update(before, AnsweredMemberships(named, beliefs.memberships))
+    return RefinedRows(before, anchors, beliefs)
 
 
-def propagated(prior: Memberships, answered: AnsweredRows) -> Beliefs:
+def propagated(prior: Memberships, ties: AnswerTies) -> Beliefs:
     """Update the memberships of answered rows, found without their answers, with these."""
-    tied = answered.tied
+    tied = ties.tied
     cavities = prior.shares[tied.row_of_end]
     q = np.empty_like(prior.shares)
     propagate_sparse_beliefs(
@@ -472,26 +529,16 @@ def propagated(prior: Memberships, answered: AnsweredRows) -> Beliefs:
     return Beliefs(prior._replace(shares=q), cavities)
 
 
-class AnsweredRows:
-    """The rows that answers name, and the answers as ties between them."""
+class AnswerTies:
+    """Answers as ties between the rows that they name, which are numbered among these."""
 
     def __init__(self, known: Constraints, confusion: ConfusionMatrices) -> None:
-        tables = informative_tables(known, with_dont_know_pairs=False)
-        named = np.zeros(known.n_samples, np.bool_)
-        for table in tables:
-            named[table.rows] = True
-        self.rows = np.flatnonzero(named)
-        # Not `Constraints.subset`: ids of many rows take long to select.
-        number = np.full(known.n_samples, -1)
-        number[self.rows] = np.arange(len(self.rows))
-        numbered = [table.renumbered(number) for table in tables]
-        self.known = Constraints(max(len(self.rows), 1)).with_tables(numbered, known.annotators)
-        self.tied = TiedRows(self.known, confusion)
-        self._must_link = self.known.as_pairs().must_link
+        self.tied = TiedRows(known, confusion)
+        self._must_link = known.as_pairs().must_link
 
     def suggested(self, memberships: Memberships) -> NDArray[np.int32]:
         """Group that most must-linked rows are in, -1 for rows without, (n_rows,)."""
-        labels, found = memberships.labels, np.full(len(self.rows), -1, np.int32)
+        labels, found = memberships.labels, np.full(len(memberships.groups), -1, np.int32)
         both = np.concatenate([self._must_link, self._must_link[:, ::-1]])
         key = both[:, 0] * memberships.n_clusters + labels[both[:, 1]]
         each, count = np.unique(key, return_counts=True)

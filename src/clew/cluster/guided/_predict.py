@@ -27,7 +27,7 @@ N_FOLDS = 5
 #: neighbors.
 EQUAL = 1e-6
 #: Rows that are predicted at once.
-BLOCK_ROWS = 1_024
+PREDICTED_ROWS = 1_024
 #: Added to votes and to the predictions of the smoother, divided by the number of groups.
 FLOOR = 0.05
 #: Factors of the logarithms that are tried: columns are not independent, so most are below 1.
@@ -115,7 +115,7 @@ class RowPredictor:
     def predict_proba(self, X: Floats) -> Floats:
         """Predict the probabilities of groups of rows, (n_rows, n_clusters)."""
         found = np.empty((len(X), self._dense.shape[1]))
-        for start, end in blocks(len(X), BLOCK_ROWS):
+        for start, end in blocks(len(X), PREDICTED_ROWS):
             rows = X[start:end]
             _, nearest = self._nearest.nearest(rows, self._n_nearest)
             logs = {

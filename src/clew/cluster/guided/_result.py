@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from clew._warnings import warn
@@ -90,7 +91,7 @@ class GuidedResult:
     ----------
     labels : ndarray
         Group of each row, (n_samples,).
-    probabilities : ndarray or csr_array
+    probabilities : ndarray, csr_array or Dask array
         Probability of each group for each row, (n_samples, n_clusters).
     n_clusters_probabilities : mapping of int to float
         Probability of each number of groups.
@@ -136,8 +137,9 @@ class GuidedResult:
         object.__setattr__(self, "n_clusters", int(self.probabilities.shape[1]))
         doubts = self.answer_posterior
         for array in (self.labels, self.probabilities, *doubts, *doubts.alternatives):
-            dense = array if isinstance(array, np.ndarray) else array.data
-            dense.flags.writeable = False
+            dense = array.data if isinstance(array, csr_array) else array
+            if isinstance(dense, np.ndarray):  # a Dask array cannot be written to
+                dense.flags.writeable = False
 
     @classmethod
     def of(
@@ -216,14 +218,14 @@ def alternatives_of(
 
 def largest_probabilities(probabilities: Any) -> NDArray[np.float64]:
     """Probability of each row's most probable group, (n_rows,)."""
-    if isinstance(probabilities, np.ndarray):
+    if not isinstance(probabilities, csr_array):
         return np.asarray(probabilities.max(axis=1))
     return np.asarray(np.maximum.reduceat(probabilities.data, probabilities.indptr[:-1]))
 
 
 def most_probable_groups(probabilities: Any) -> NDArray[np.int64]:
     """Most probable group of each row, in a tie the first, (n_rows,)."""
-    if isinstance(probabilities, np.ndarray):
+    if not isinstance(probabilities, csr_array):
         return np.asarray(probabilities.argmax(axis=1), dtype=np.int64)
     start = probabilities.indptr
     # Not `argmax` of SciPy, which takes a microsecond for each row.
@@ -240,8 +242,8 @@ def probability_together(probabilities: Any, i: int, j: int) -> float:
 
 def of_row(probabilities: Any, row: int) -> NDArray[np.float64]:
     """Probabilities of the groups of one row, (n_groups,)."""
-    dense = isinstance(probabilities, np.ndarray)
-    return np.asarray(probabilities[row] if dense else probabilities[[row]].toarray()[0])
+    is_sparse = isinstance(probabilities, csr_array)
+    return np.asarray(probabilities[[row]].toarray()[0] if is_sparse else probabilities[row])
 
 
 def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> None:

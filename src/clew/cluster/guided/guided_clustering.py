@@ -12,7 +12,7 @@ from clew._estimators import guarded_fit
 from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_parameters, is_dask
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
@@ -27,6 +27,7 @@ from clew.cluster.guided._fit import fit_to_rows, parameters_of
 from clew.cluster.guided._fitted import FittedGroups
 from clew.cluster.guided._many_rows import LinkedRows, fit_on_anchors
 from clew.cluster.guided._records import fit_records
+from clew.cluster.guided._row_blocks import ArrayRows
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 
@@ -88,9 +89,9 @@ class GuidedClustering(FittedGroups):
         Up to two other groupings, of other numbers of groups, that explain features and answers
         nearly as well; the best first. If the number was given: one of more groups, if these
         explain answers and features clearly better.
-    probabilities_ : ndarray or csr_array of shape (n_samples, n_clusters)
+    probabilities_ : ndarray, csr_array or Dask array of shape (n_samples, n_clusters)
         Probability of each group for each row; sparse for very many groups, and with anchors, which
-        keep the eight most probable groups.
+        keep the eight most probable groups. A Dask array, computed when read, if `X` was one.
     n_clusters_ : int
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
@@ -290,14 +291,16 @@ class GuidedClustering(FittedGroups):
         self
         """
         features, known = checked_arguments(self, X, constraints)
-        if (found := fit_records(self, features, known, callback)) is not None:
+        records = None if is_dask(X) else features
+        if (found := fit_records(self, records, known, callback)) is not None:
             self._fitted, self.result_ = found
             return self
-        if features is not None and self._takes_anchors(known.n_samples):
+        if is_dask(X) or (features is not None and self._takes_anchors(known.n_samples)):
             check_n_anchors(self)
             seeds = derived_seeds(self.random_state, 5)
+            rows: Any = features if is_dask(X) else ArrayRows(features)
             with one_library_thread():
-                linked = LinkedRows.of(self, features, seeds[:2])
+                linked = LinkedRows.of(self, rows, seeds[:2])
             return self._fit_on_anchors(linked, known, seeds, None, callback)
         seeds = derived_seeds(self.random_state, 4)
         prepared = None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import NDArray
 
-from clew.cluster.medoids._distances import RowDistances, nearest_rows
+from clew.cluster.medoids._distances import RowDistances
 from clew.kernels.shared_rows import count_shared, index_lists, mean_log_jaccard
 
 Index = NDArray[np.int64]
@@ -67,7 +67,7 @@ def draw_candidates(
         rows = np.sort(np.concatenate([required, more]))
     # For a size of 1 the typical distance is that of the nearest row.
     n_others = max(min(size, n) - 1, 1)
-    nearest, distance = nearest_rows(distances, rows, n_others, n_jobs=n_jobs)
+    nearest, distance = distances.nearest(rows, n_others, n_jobs=n_jobs)
     farthest = distance[:, -1]
     typical = float(np.median(farthest))
     if typical == 0:  # more than half of the candidates have copies
@@ -101,7 +101,7 @@ def neighbor_lists(
     lists = np.empty((len(candidates.rows), m), np.int64)
     lists[:, 0] = candidates.rows
     if m > 1:
-        lists[:, 1:] = nearest_rows(distances, candidates.rows, m - 1, sample, n_jobs)[0]
+        lists[:, 1:] = distances.nearest(candidates.rows, m - 1, sample, n_jobs)[0]
     return lists, n_fewer
 
 

@@ -55,9 +55,7 @@ class RowDistances:
         self.params = dict(metric_params or {})
         if self.metric == "euclidean":
             # In these units no square overflows, and differences lose few digits.
-            self.units = Units.around_mean(np.asarray(rows, np.float64))
-            self.scaled = self.units.scale(np.asarray(rows, np.float64))
-            self._squares = np.einsum("ij,ij->i", self.scaled, self.scaled)
+            self.set_units(Units.around_mean(np.asarray(rows, np.float64)))
         elif self.metric == "seuclidean":
             # Computed from all rows here, because SciPy would use the variance of each block of
             # rows.
@@ -66,6 +64,21 @@ class RowDistances:
             self.params.setdefault("VI", np.linalg.inv(np.atleast_2d(np.cov(rows.T))))
         farthest = float(self.block(np.zeros(1, np.int64), None).max())
         self.unit = farthest if farthest > 0 else 1.0
+
+    def set_units(self, units: Units) -> None:
+        """Scale the rows; Euclidean distances are computed in these units."""
+        self.units = units
+        self.scaled = units.scale(np.asarray(self.rows, np.float64))
+        self._squares = np.einsum("ij,ij->i", self.scaled, self.scaled)
+
+    def of(self, rows: Rows) -> RowDistances:
+        """Return distances between other rows, in the same units."""
+        found = RowDistances.__new__(RowDistances)
+        found.rows, found.metric, found.params = rows, self.metric, self.params
+        found.unit = self.unit
+        if self.metric == "euclidean":
+            found.set_units(self.units)
+        return found
 
     @property
     def n_samples(self) -> int:
@@ -101,6 +114,31 @@ class RowDistances:
             nearest[start:stop] = table.argmin(axis=1)
             distance[start:stop] = table.min(axis=1)
         return nearest, distance
+
+    def nearest(
+        self, owners: Index, n: int, among: Index | None = None, n_jobs: int | None = None
+    ) -> tuple[Index, Floats]:
+        """Find the nearest other rows of some rows, among all rows or some.
+
+        owners (n_owners,); returns nearest (n_owners, n), distance (n_owners, n).
+        """
+        others = np.arange(self.n_samples) if among is None else among
+        if self.metric != "euclidean":
+            return _in_tasks(lambda part: _by_distances(self, part, n, others), owners, n_jobs)
+        single = self.scaled.astype(np.float32)
+        with one_blas_thread():
+            nearest, apart = _in_tasks(
+                lambda part: _by_products(self, single, part, n, others), owners, n_jobs
+            )
+            squares = np.einsum("ij,ij->i", self.scaled[owners], self.scaled[owners])
+            unsure = np.flatnonzero(apart[:, -1] ** 2 < SINGLE_PRECISION * squares)
+            if len(unsure):
+                nearest[unsure], apart[unsure] = _in_tasks(
+                    lambda part: _by_products(self, self.scaled, part, n, others),
+                    owners[unsure],
+                    n_jobs,
+                )
+        return nearest, apart * self.units.unit
 
     def of_others(self, others: Rows) -> NDArray[np.float64]:
         """Return distances from other rows to all rows, (n_others, n_samples)."""
@@ -169,11 +207,7 @@ def checked_distances(
     estimator: BaseEstimator | None, X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
 ) -> RowDistances:
     """Validate `X` for an estimator (or, with None, a function); prepare distances of its rows."""
-    if not callable(metric) and metric not in NAMES:
-        raise InvalidParameterError(
-            f"metric={metric!r}: metric must be a function of two rows or one of "
-            f"{', '.join(sorted(map(repr, NAMES)))}"
-        )
+    check_metric(metric)
     if metric == "precomputed":
         rows: Rows = check_distances(X, estimator=estimator, keep_single=True)
     elif estimator is None:
@@ -185,35 +219,13 @@ def checked_distances(
     return RowDistances(rows, metric, metric_params)
 
 
-def nearest_rows(
-    distances: RowDistances,
-    owners: Index,
-    n: int,
-    among: Index | None = None,
-    n_jobs: int | None = None,
-) -> tuple[Index, Floats]:
-    """Find the nearest other rows of some rows.
-
-    owners (n_owners,); returns nearest (n_owners, n), distance (n_owners, n).
-    """
-    others = np.arange(distances.n_samples) if among is None else among
-    is_euclidean = distances.metric == "euclidean"
-    if not is_euclidean:
-        return _in_tasks(lambda part: _by_distances(distances, part, n, others), owners, n_jobs)
-    single = distances.scaled.astype(np.float32)
-    with one_blas_thread():
-        nearest, apart = _in_tasks(
-            lambda part: _by_products(distances, single, part, n, others), owners, n_jobs
+def check_metric(metric: Metric) -> None:
+    """Refuse unknown names of metrics."""
+    if not callable(metric) and metric not in NAMES:
+        raise InvalidParameterError(
+            f"metric={metric!r}: metric must be a function of two rows or one of "
+            f"{', '.join(sorted(map(repr, NAMES)))}"
         )
-        squares = np.einsum("ij,ij->i", distances.scaled[owners], distances.scaled[owners])
-        unsure = np.flatnonzero(apart[:, -1] ** 2 < SINGLE_PRECISION * squares)
-        if len(unsure):
-            nearest[unsure], apart[unsure] = _in_tasks(
-                lambda part: _by_products(distances, distances.scaled, part, n, others),
-                owners[unsure],
-                n_jobs,
-            )
-    return nearest, apart * distances.units.unit
 
 
 def _in_tasks(

@@ -18,7 +18,7 @@ from clew.cluster.medoids._candidates import (
     neighborhoods,
     overlaps,
 )
-from clew.cluster.medoids._distances import RowDistances, nearest_rows
+from clew.cluster.medoids._distances import RowDistances
 from clew.exceptions import InvalidParameterError
 from clew.kernels.subclusters import swap_for_silhouette
 
@@ -300,7 +300,7 @@ def nearest_exemplars(
     """
     if size == 1:
         return centers[:, None].copy()
-    return np.column_stack([centers, nearest_rows(distances, centers, size - 1, n_jobs=n_jobs)[0]])
+    return np.column_stack([centers, distances.nearest(centers, size - 1, n_jobs=n_jobs)[0]])
 
 
 def compact_exemplars(
@@ -316,7 +316,7 @@ def compact_exemplars(
     if size == 1:
         return chosen
     n_listed = min(SHORTLIST * size, n - 1)
-    nearest, apart = nearest_rows(distances, centers, n_listed, n_jobs=n_jobs)
+    nearest, apart = distances.nearest(centers, n_listed, n_jobs=n_jobs)
     owner = _nearest_centers(centers, nearest, apart, n)
     for at, rows in enumerate(nearest):
         own = rows[owner[rows] == at]
@@ -354,7 +354,7 @@ def _fill(distances: RowDistances, chosen: Index, n_listed: int, n_jobs: int | N
     is_used[chosen[chosen >= 0]] = True
     short = np.flatnonzero((chosen < 0).any(axis=1))
     while len(short):
-        nearest = nearest_rows(distances, chosen[short, 0], n_listed, n_jobs=n_jobs)[0]
+        nearest = distances.nearest(chosen[short, 0], n_listed, n_jobs=n_jobs)[0]
         for at, rows in zip(short, nearest, strict=True):
             free, empty = rows[~is_used[rows]], np.flatnonzero(chosen[at] < 0)
             n_found = min(len(free), len(empty))

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from clew._random import RandomState
 from clew._validation import Allowed, check_rectangular
-from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances, nearest_rows
+from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
 from clew.cluster.medoids._subclusters import compact_rows
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
@@ -137,9 +137,9 @@ def _costs(
     n_others = min(size, len(rows)) - 1
     apart = np.zeros(len(centers))
     if n_others:
-        apart = nearest_rows(distances, centers, n_others, rows, n_jobs)[1].mean(axis=1)
+        apart = distances.nearest(centers, n_others, rows, n_jobs)[1].mean(axis=1)
     m = min(max(len(rows) // 2, 1), MAX_NEIGHBORHOOD, distances.n_samples - 1)
-    nearest = nearest_rows(distances, centers, m, n_jobs=n_jobs)[0]
+    nearest = distances.nearest(centers, m, n_jobs=n_jobs)[0]
     n_own = (groups[nearest] == groups[rows[0]]).sum(axis=1)
     return apart, -np.log((n_own + 1) / (m + 1))
 
@@ -149,7 +149,7 @@ def _examples(distances: RowDistances, rows: Index, center: int, size: int) -> I
     if len(rows) == 1 or size == 1:
         return np.array([center])
     n_listed = min(SHORTLIST * size, len(rows) - 1)
-    listed = nearest_rows(distances, np.array([center]), n_listed, rows)[0][0]
+    listed = distances.nearest(np.array([center]), n_listed, rows)[0][0]
     return compact_rows(distances, np.append(center, listed), min(size, len(rows)))
 
 

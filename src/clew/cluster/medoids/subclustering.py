@@ -12,11 +12,16 @@ from sklearn.utils import Tags
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import MAX_DENSE_ROWS
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_parameters, is_dask
 from clew._warnings import warn
 from clew.cluster._groups import best_start
 from clew.cluster.medoids._candidates import Candidates, draw_candidates
-from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
+from clew.cluster.medoids._distances import (
+    Metric,
+    RowDistances,
+    check_metric,
+    checked_distances,
+)
 from clew.cluster.medoids._subclusters import (
     PAIR_SCALE,
     Costs,
@@ -267,8 +272,9 @@ class Subclustering(Clusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows.
+        X : array-like or Dask array of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features, or distances between rows. A Dask array or data frame holds features; its
+            blocks are read where Dask has them, some ten times.
         y : ignored
             Present by convention.
 
@@ -277,7 +283,7 @@ class Subclustering(Clusterer):
         self
         """
         check_parameters(self, self._allowed)
-        distances = checked_distances(self, X, self.metric, self.metric_params)
+        distances = self._checked_distances(X)
         n_candidates = self._checked_candidates(distances.n_samples)
         first = checked_init(self, distances.n_samples)
         draw, sample, *seeds = derived_seeds(self.random_state, self.n_init + 2)
@@ -293,6 +299,16 @@ class Subclustering(Clusterer):
             tried.append(self._tried(tables, setting, run, is_compared=len(chosen) > 1))
         self._store(distances, found, preferred(tried))
         return self
+
+    def _checked_distances(self, X: Any) -> RowDistances:
+        if not is_dask(X):
+            return checked_distances(self, X, self.metric, self.metric_params)
+        from clew.cluster.medoids._block_distances import BlockDistances  # dask is optional
+
+        check_metric(self.metric)
+        distances = BlockDistances.of_array(X, self.metric, self.metric_params)
+        self.n_features_in_ = distances.n_features
+        return distances
 
     def _checked_candidates(self, n: int) -> int:
         """Return the number of candidates; check numbers against each other."""

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import KINDS, Kind, Question
+from clew.answers import Kind, Question, SecondsModel
 from clew.kernels.partitions.information import question_values
-from clew.questions._answers import key_of
+from clew.questions._answers import Key, key_of
+from clew.questions._group_questions import (
+    Fragments,
+    Ranked,
+    chosen_apart,
+    confirm_questions,
+    which_of_questions,
+)
 from clew.questions.guided._cores import CORE
 from clew.questions.guided._posterior import SameProbabilities, Singles
-from clew.questions.guided._triples import Triple, best_triples
+from clew.questions.guided._triples import best_triples
 
 __all__ = ["Candidates"]
 
@@ -24,6 +32,8 @@ TYPICAL_WEIGHT = 0.02
 MOST_WITHIN = 2
 #: Number of pairs that are ranked at first.
 N_RANKED = 2000
+#: Number of questions of each kind that are ranked, if there are several kinds.
+N_OF_KIND = 300
 #: Value of pairs that cannot be asked.
 NOT_ASKED = -1.0
 #: Range to which the probability of a wrong answer is clipped.
@@ -64,7 +74,9 @@ class Candidates:
         self._weight = size ** np.float32(SIZE_POWER)
         typical = np.einsum("ij,ij->i", log_odds, self._core, dtype=np.float32) / size
         self._value = np.empty_like(log_odds)
-        self._triples: list[Triple] | None = None
+        self._taken = taken
+        self._ranked_kinds: Any = None
+        self._found: Fragments | None = None
         question_values(
             same.questions,
             log_odds,
@@ -112,8 +124,10 @@ class Candidates:
         self,
         n: int,
         kinds: tuple[Kind, ...],
-        seconds: Mapping[str, float],
-        asked: Sequence[Question],
+        seconds: SecondsModel,
+        pending: Sequence[Question],
+        asked: Collection[Key],
+        n_confirm: int = 0,
     ) -> list[Question]:
         """Choose questions of several kinds by their information per second.
 
@@ -121,41 +135,55 @@ class Candidates:
         ----------
         n : int
             Number of questions, at most.
-        kinds : tuple of {"pair", "triplet", "odd_one_out"}
+        kinds : tuple of str
             Kinds that may be asked.
-        seconds : mapping of kinds to float
-            Typical duration of an answer.
-        asked : sequence of Question
-            Pending questions, and earlier ones about three rows, which are not asked again.
+        seconds : SecondsModel
+            Seconds that answers take.
+        pending : sequence of Question
+            Questions that wait for an answer.
+        asked : collection of keys
+            Keys of earlier questions about three rows, which are not asked again.
+        n_confirm : int, default=0
+            Number of earlier confirm questions.
 
         Returns
         -------
         list of Question
-            The best first. No row is in two questions, pending ones included.
+            The best first. As long as there are such questions, no two are about the same cores,
+            pending ones included.
         """
-        if self._triples is None:
-            of_three = tuple(kind for kind in KINDS if kind in kinds and kind != "pair")
-            self._triples = best_triples(
-                self._same, self._value, self._weight, of_three, self._error
-            )
-        ranked: list[tuple[float, Kind, tuple[int, ...]]]
-        ranked = [(t.value / seconds[t.kind], t.kind, t.rows) for t in self._triples]
+        wanted = (kinds, seconds, n_confirm)
+        if self._ranked_kinds is None or self._ranked_kinds[0] != wanted:
+            self._ranked_kinds = wanted, self._ranked_by_rate(*wanted)
+        ranked = [one for one in self._ranked_kinds[1] if key_of(one.question) not in asked]
+        return chosen_apart(n, ranked, self._fragments(), pending)
+
+    def _ranked_by_rate(
+        self, kinds: tuple[Kind, ...], seconds: SecondsModel, n_confirm: int
+    ) -> list[Ranked]:
+        of_three = tuple(kind for kind in ("triplet", "odd_one_out") if kind in kinds)
+        ranked: list[Ranked] = []
+        if of_three:
+            ranked += [
+                Ranked(t.value / seconds.of_kind(t.kind), Question(t.kind, t.rows))
+                for t in best_triples(self._same, self._value, self._weight, of_three, self._error)
+            ]
         if "pair" in kinds:
             ranked += [
-                (float(self._value[j, i]) / seconds["pair"], "pair", (i, j))
-                for i, j in self._ranked(N_RANKED)
+                Ranked(float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
+                for i, j in self._ranked(N_OF_KIND)[:N_OF_KIND]
             ]
-        ranked.sort(key=lambda entry: (-entry[0], len(entry[2]), entry[2]))
-        known = {key_of(question) for question in asked}
-        used, chosen = set[int](), list[Question]()
-        for _, kind, rows in ranked:
-            if len(chosen) == n:
-                break
-            question = Question(kind, rows)
-            if used.isdisjoint(rows) and key_of(question) not in known:
-                used.update(rows)
-                chosen.append(question)
-        return chosen
+        given = self._fragments(), self._taken, self._error, seconds
+        if "which_of" in kinds:
+            ranked += which_of_questions(self._same, *given, N_OF_KIND)
+        if "confirm" in kinds:
+            ranked += confirm_questions(self._same, self._labels, *given, n_confirm)
+        return ranked
+
+    def _fragments(self) -> Fragments:
+        if self._found is None:
+            self._found = Fragments.of(self._same)
+        return self._found
 
     def _fill(self, taken: list[Pair], wanted: int) -> None:
         """Add pairs that share cores with others of the batch, those with new rows first."""

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from clew._validation import Allowed
-from clew.answers import KINDS, N_ROWS, Kind
+from clew.answers import QUESTION_KINDS, Kind, SecondsModel
 from clew.exceptions import InvalidParameterError
 
 __all__ = [
@@ -40,8 +39,9 @@ NONE_DIFFERS_EVIDENCE = 0.5
 #: Pairs that are completed to three rows, and third rows for each.
 N_PAIRS, N_THIRDS = 300, 4
 PROBABILITIES = (1e-6, 1 - 1e-6)
-#: Allowed durations of an answer, in seconds.
-DURATION = Allowed(kind=float, low=0, high=1e9, low_open=True)
+#: The kinds among which "auto" chooses: those that tell most per second, as the study `minutes`
+#: finds. Three rows and screens of members do not.
+AUTO_KINDS: tuple[Kind, ...] = ("pair", "which_of")
 
 
 class Triple(NamedTuple):
@@ -53,41 +53,27 @@ class Triple(NamedTuple):
 
 
 def checked_kinds(
-    kinds: Sequence[str], seconds: Mapping[str, float] | None
-) -> tuple[tuple[Kind, ...], dict[str, float]]:
-    """Check `kinds` and `seconds` of `Guided`.
-
-    Parameters
-    ----------
-    kinds : sequence of str
-        Kinds of questions.
-    seconds : mapping of str to float, or None
-        Duration of an answer to each kind; kinds that are left out have the default.
-
-    Returns
-    -------
-    kinds : tuple of {"pair", "triplet", "odd_one_out"}
-    seconds : dict of str to float
-        Seconds that an answer takes, for every kind.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a kind is unknown, none is given, or a duration is not a positive number.
-    """
+    kinds: str | Sequence[str], seconds: Mapping[str, float] | SecondsModel | None
+) -> tuple[tuple[Kind, ...], SecondsModel]:
+    """Check `kinds` and `seconds` of `Guided`; "auto" stands for `AUTO_KINDS`."""
     names = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    if not names or any(name not in KINDS for name in names):
+    names = AUTO_KINDS if names == ("auto",) else names
+    if not names or any(name not in QUESTION_KINDS for name in names):
         raise InvalidParameterError(
-            f"Guided(kinds={kinds!r}): kinds must be one or more of {', '.join(KINDS)}"
+            f"Guided(kinds={kinds!r}): kinds must be 'auto', or one or more of "
+            f"{', '.join(QUESTION_KINDS)}"
         )
-    duration = {kind: N_ROWS[kind] / 2 for kind in KINDS} | dict(seconds or {})
-    for kind, value in duration.items():
-        if kind not in KINDS or not DURATION.holds(value):
+    if isinstance(seconds, SecondsModel):
+        model = seconds
+    else:
+        try:
+            model = SecondsModel(**(seconds or {}))
+        except TypeError as error:
             raise InvalidParameterError(
-                f"Guided(seconds={seconds!r}): seconds must map kinds ({', '.join(KINDS)}) to "
-                f"positive numbers"
-            )
-    return tuple(kind for kind in KINDS if kind in names), duration
+                f"Guided(seconds={seconds!r}): seconds must be a SecondsModel, or map its "
+                "parameters, such as 'pair' and 'odd_one_out', to seconds"
+            ) from error
+    return tuple(kind for kind in QUESTION_KINDS if kind in names), model
 
 
 def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:

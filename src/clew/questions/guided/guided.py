@@ -12,11 +12,12 @@ from scipy.spatial.distance import pdist, squareform
 from clew._limits import ALL_PAIRS_ROWS
 from clew._random import RandomState
 from clew._validation import Allowed
-from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question
+from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question, SecondsModel, expand
 from clew.cluster.guided._features import FeatureSpace
-from clew.constraints._meanings import implied
 from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
+from clew.questions._answers import key_of
+from clew.questions._group_questions import asked_pairs
 from clew.questions._representatives import Representatives
 from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
@@ -57,11 +58,12 @@ class Guided(Readings):
         components.
     update_every : int or None, default=None
         Number of answers after which the model is updated. None: 1 % of the rows, from 1 to 20.
-    kinds : tuple of {"pair", "triplet", "odd_one_out"}, default=("pair",)
-        Kinds of questions. The questions with the most information per second are asked.
-    seconds : dict of str to float, default=None
-        Typical duration of an answer to each kind of question; only ratios matter. None: in
-        proportion to the number of rows that are shown, so 1 for pairs and 1.5 for three rows.
+    kinds : "auto" or tuple of str, default=("pair",)
+        Kinds of questions: "pair", "triplet", "odd_one_out", "which_of", "confirm". The questions
+        with the most information per second are asked. "auto": pairs and which-of questions.
+    seconds : SecondsModel, dict of str to float or None, default=None
+        Seconds that answers take, or parameters of `clew.answers.SecondsModel` that differ from
+        its defaults. None: its defaults, refitted to the times of the answers, `Answer.ms`.
     n_representatives : int or None, default=None
         Number of rows that are modeled and asked about; every other row follows the nearest one.
         None: all rows, or 2,000 of them if there are more than 2,500.
@@ -95,8 +97,11 @@ class Guided(Readings):
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
     three rows is the mutual information of the answer and the five partitions of the rows, whose
-    probabilities follow from those of the pairs. Unlike other strategies, this one may ask about a
-    pair whose answer follows from others, where one of these may be wrong.
+    probabilities follow from those of the pairs. A which-of question shows groups by their most
+    typical rows: an item of which it is unsure to which group it belongs, or a set of rows that may
+    be one with others; its value is the mutual information of the answer and the group. Unlike
+    other strategies, this one may ask about a pair whose answer follows from others, where one of
+    these may be wrong.
 
     For 2,000 rows, `start` takes about 10 seconds, an update of the model after 20 answers 0.7 s,
     and the choice of a question 0.03 s, so a question takes 0.06 s on the average, on one core.
@@ -135,7 +140,7 @@ class Guided(Readings):
     has_own_groups = False
 
     _kinds: tuple[Kind, ...]
-    _seconds: dict[str, float]
+    _seconds: SecondsModel
     _waiting: list[Answer]
     _candidates: Candidates | None
 
@@ -146,8 +151,8 @@ class Guided(Readings):
         metric: Literal["euclidean", "precomputed"] = "euclidean",
         standardize: bool | Literal["auto"] = "auto",
         update_every: int | None = None,
-        kinds: Sequence[Kind] = ("pair",),
-        seconds: Mapping[str, float] | None = None,
+        kinds: Literal["auto"] | Sequence[Kind] = ("pair",),
+        seconds: Mapping[str, float] | SecondsModel | None = None,
         n_representatives: int | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -210,21 +215,22 @@ class Guided(Readings):
     def _pairs(self, answers: Sequence[Answer]) -> list[PairAnswer]:
         found = []
         for answer in answers:
-            if answer.is_dont_know or answer.weight == 0:
+            if answer.weight == 0:
                 continue
             number = self._items.number[list(answer.question.rows)]
-            weights = EVIDENCE[answer.question.kind]
-            if answer.value == ALL_ALIKE:
+            kind = answer.question.kind
+            weights = EVIDENCE.get(kind, (1.0, 1.0))
+            if (kind, answer.value) == ("odd_one_out", ALL_ALIKE):
                 weights = (NONE_DIFFERS_EVIDENCE, 0.0)
             found += [
                 PairAnswer(
                     int(number[i]),
                     int(number[j]),
                     said == SAME,
-                    answer.weight * weights[0 if said == SAME else 1],
+                    weight * weights[0 if said == SAME else 1],
                     self._codes[answer.annotator],
                 )
-                for i, j, said in implied(answer)
+                for i, j, said, weight in expand(answer)
                 if number[i] != number[j]
             ]
         return found
@@ -241,19 +247,27 @@ class Guided(Readings):
             busy = [(int(number[q.rows[0]]), int(number[q.rows[1]])) for q in asked]
             pairs = self._candidates.best(n, [(i, j) for i, j in busy if i != j])
             return [Question("pair", (int(rows[i]), int(rows[j]))) for i, j in pairs]
-        asked += [answer.question for answer in self._given if answer.question.kind != "pair"]
-        known = [_renumbered(question, number) for question in asked]
+        pending = [q for q in (_renumbered(q, number) for q in asked) if q]
+        others = [answer.question for answer in self._given if answer.question.kind != "pair"]
+        known = {key_of(q) for q in (_renumbered(q, number) for q in others) if q}
+        n_confirm = sum(question.kind == "confirm" for question in others)
         questions = self._candidates.best_of_kinds(
-            n, self._kinds, self._seconds, [question for question in known if question]
+            n, self._kinds, self._pace(), pending, known, n_confirm
         )
-        return [Question(q.kind, tuple(int(rows[i]) for i in q.rows)) for q in questions]
+        return [
+            Question(q.kind, tuple(int(rows[i]) for i in q.rows), parts=q.parts) for q in questions
+        ]
+
+    def _pace(self) -> SecondsModel:
+        """Seconds that answers take: those of the parameter, or as they were measured."""
+        return self._seconds if self.seconds is not None else self._seconds.fitted(self._given)
 
     def _taken(self) -> NDArray[np.bool_]:
-        """Mark pairs that were asked, or that one question about three rows included."""
+        """Mark pairs that were asked, or that one question about more rows included."""
         taken = np.eye(len(self._items.rows), dtype=np.bool_)
+        number = self._items.number
         for answer in self._given:
-            number = self._items.number[list(answer.question.rows)]
-            for i, j, _ in implied(answer):
+            for i, j in asked_pairs(answer):
                 taken[number[i], number[j]] = taken[number[j], number[i]] = True
         return taken
 
@@ -268,4 +282,6 @@ class Guided(Readings):
 def _renumbered(question: Question, number: NDArray[np.int64]) -> Question | None:
     """Return the question about representatives, or None if two rows have the same one."""
     rows = tuple(int(number[row]) for row in question.rows)
-    return Question(question.kind, rows) if len(set(rows)) == len(rows) else None
+    return (
+        Question(question.kind, rows, parts=question.parts) if len(set(rows)) == len(rows) else None
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clew.exceptions import FileFormatError, InvalidDataError
-from clew.items import read_texts
+from clew.features import read_texts
 
 LINES = ["a small brown bird", "a large white bird", "ein kleiner Vogel", "ein großer Vogel"]
 
@@ -19,7 +19,7 @@ def write(folder, text, encoding="utf-8"):
 
 
 def test_a_text_is_its_own_id(tmp_path):
-    texts = read_texts(write(tmp_path, "\n".join(LINES)))
+    texts = read_texts(write(tmp_path, "\n".join(LINES)), model="tf-idf")
     assert texts.ids == texts.texts == LINES
     assert texts.X.shape[0] == 4
     assert np.allclose(texts.X.multiply(texts.X).sum(axis=1), 1)
@@ -63,4 +63,4 @@ def test_packed_files_and_utf_16_are_read(tmp_path):
 )
 def test_too_little_text(tmp_path, text, word):
     with pytest.raises(InvalidDataError, match=word):
-        read_texts(write(tmp_path, text))
+        read_texts(write(tmp_path, text), model="tf-idf")

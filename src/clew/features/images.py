@@ -1,0 +1,176 @@
+"""A folder of images: ids, features, and the files that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.exceptions import InvalidDataError
+from clew.features._computing import compute
+from clew.items import Item, LeftOut
+
+__all__ = ["Images", "read_images"]
+
+#: Endings of names of images that can be read.
+READABLE = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".gif", ".webp", ".avif"),
+    *(".tif", ".tiff", ".bmp", ".dib", ".jp2", ".j2k", ".ppm", ".pgm", ".pbm", ".pnm", ".tga"),
+    *(".ico", ".pcx", ".sgi", ".heic", ".heif"),
+)
+#: Endings of names of images that cannot be read.
+OTHERS = (
+    *(".svg", ".eps", ".psd", ".xcf", ".jxl"),
+    *(".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
+)
+
+
+class Images(NamedTuple):
+    """The images of a folder."""
+
+    folder: Path
+    """The folder, as it was given."""
+    ids: list[str]
+    """Path of each image relative to the folder, with "/", in ascending order."""
+    X: NDArray[np.float64]
+    """Features, (n_images, n_features)."""
+    left_out: list[LeftOut]
+    """Images that cannot be read, with reasons."""
+    n_others: int
+    """Number of files that are not images."""
+    model: str
+    """Name of the features; see `compute`."""
+    note: str
+    """What the features are, in a few words."""
+
+    def path(self, row: int) -> Path:
+        """Return the path of an image.
+
+        Parameters
+        ----------
+        row : int
+            Number of the image, from 0.
+
+        Returns
+        -------
+        Path
+            Path of the file in `folder`.
+        """
+        return self.folder / self.ids[row]
+
+
+def read_images(
+    folder: str | os.PathLike[str],
+    *,
+    model: str = "auto",
+    cache: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[int, int], None] | None = None,
+) -> Images:
+    """Read the images of a folder, and compute features of them.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        A folder; images in folders within it are read too. Files and folders whose names begin with
+        a dot are skipped.
+    model : str, default="auto"
+        What computes the features; see `compute`.
+    cache : str or path-like, default=None
+        A folder where what was computed is kept by the content of the images, so that a further
+        call reads only what is new. The result does not depend on it. None: nothing is written.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The result does not depend on it.
+    callback : callable, default=None
+        Called with the number of images that are done, and of all.
+
+    Returns
+    -------
+    Images
+        Without the files that cannot be read, which are listed in `left_out`.
+
+    Raises
+    ------
+    InvalidDataError
+        If fewer than two images can be read.
+    MissingDependencyError
+        If Pillow, or what computes the features, is not installed.
+    OSError
+        If the folder cannot be read.
+
+    Notes
+    -----
+    Nothing is downloaded. Memory, and disk in `cache`, 5 kB for each image.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from clew.features import read_images
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, color in (("b.png", "red"), ("a.jpg", "navy")):
+    ...         Image.new("RGB", (64, 48), color).save(Path(folder) / name)
+    ...     Path(folder, "c.png").touch()
+    ...     images = read_images(folder)
+    >>> images.ids, images.left_out
+    (['a.jpg', 'b.png'], [LeftOut(id='c.png', reason='the file is empty')])
+    """
+    top = Path(folder)
+    found, left_out, n_others = find_images(top)
+    if len(found) < 2:
+        raise InvalidDataError(_too_few(top, len(found), left_out))
+    items = [Item(name, "image", path=name) for name in found]
+    try:
+        made = compute(items, top, model=model, cache=cache, n_jobs=n_jobs, callback=callback)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{top}: {error}") from error
+    left_out = sorted([*left_out, *made.left_out])
+    return Images(top, made.ids, made.X, left_out, n_others, made.name, made.note)
+
+
+def find_images(folder: Path) -> tuple[list[str], list[LeftOut], int]:
+    """Find the images of a folder by the endings of their names."""
+    ids, left_out, n_others = [], [], 0
+    for name in _files(folder):
+        ending = os.path.splitext(name)[1].lower()
+        if ending not in (*READABLE, *OTHERS):
+            n_others += 1
+        elif ending in OTHERS:
+            left_out.append(LeftOut(_printable(name), f"{ending} files are not read; save as JPEG"))
+        elif _printable(name) != name:
+            left_out.append(LeftOut(_printable(name), "the name of the file is not valid text"))
+        else:
+            ids.append(name)
+    return sorted(ids), left_out, n_others
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Yield the relative paths of all files that are not hidden."""
+
+    def refuse(error: OSError) -> None:
+        if Path(error.filename) == folder:
+            raise error
+
+    for above, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        within = Path(above).relative_to(folder)
+        yield from ((within / name).as_posix() for name in files if not name.startswith("."))
+
+
+def _printable(name: str) -> str:
+    """Return a name without bytes that are not valid text."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def _too_few(folder: Path, n: int, left_out: list[LeftOut]) -> str:
+    text = f"{folder} has {'one image' if n else 'no images'}; grouping needs two or more"
+    if left_out:
+        first = left_out[0]
+        more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        text += f" (cannot be read: {first.id}: {first.reason}{more})"
+    return text

