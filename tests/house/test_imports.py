@@ -28,13 +28,17 @@ LAYERS = (
     "questions",
     "features",
     "collections",
+    "exports",
     "session",
+    "worker",
     "web",
     "cli",
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_PART_USERS = frozenset({"cluster", "collections", "features", "session", "web", "cli"})
+SIDE_PART_USERS = frozenset(
+    {"cluster", "collections", "exports", "features", "session", "worker", "web", "cli"}
+)
 BASE = frozenset(
     {
         "_validation",

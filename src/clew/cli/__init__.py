@@ -5,12 +5,22 @@ from __future__ import annotations
 import click
 
 from clew.cli._words import Commands
+from clew.cli.add import add
+from clew.cli.annotator import annotator
 from clew.cli.asking.ask import ask
+from clew.cli.backup import backup
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
+from clew.cli.doctor import doctor
 from clew.cli.explain import explain
+from clew.cli.export import export
 from clew.cli.group import group
+from clew.cli.import_ import import_
+from clew.cli.init import init
+from clew.cli.migrate import migrate
+from clew.cli.review import review
 from clew.cli.simulate import simulate
+from clew.cli.status import status
 from clew.cli.subclusters import subclusters
 
 __all__ = ["main"]
@@ -33,10 +43,8 @@ def main() -> None:
     """
 
 
-main.add_command(ask)
-main.add_command(group)
-main.add_command(compile_command)
-main.add_command(demo)
-main.add_command(explain)
-main.add_command(simulate)
-main.add_command(subclusters)
+for command in (
+    add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_,
+    init, migrate, review, simulate, status, subclusters,
+):  # fmt: skip
+    main.add_command(command)

@@ -25,8 +25,9 @@ from clew.cli._groups import (
     groups_csv,
 )
 from clew.cli._models import build_model, features_for
-from clew.cli._outputs import check_writable, write_with_table
+from clew.cli._outputs import check_writable, write_or_keep, write_with_table
 from clew.cli._progress import Words
+from clew.cli._project_rows import answers_of_project
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows
@@ -107,10 +108,15 @@ def run(job: Job) -> dict[str, Any]:
         files[job.doubtful] = doubtful_csv(items.ids, answers, model)
     if job.report is not None:
         made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
+        if job.project is not None:
+            made = {"Project": str(job.project)}
         found = Findings(items, X, answers, model, groups, summary, job.items, made)
         files[job.report] = report_page(found, is_number_chosen=job.n_groups is None)
     if job.save is not None:
         files[job.save] = saved_bytes(model, items.ids, answers)
+    if job.project is not None and job.method == "guided":  # the project has the groups
+        write_or_keep(files)
+        return summary
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
     print_summary(words, job, summary, model)
     if len(groups.names) > len(summary["sizes"]):
@@ -134,7 +140,7 @@ def _items(job: Job, words: Words) -> Rows:
 
 def _check_answers_alone(job: Job) -> None:
     """Refuse rows without features if there are no answers that could group them."""
-    if job.constraints is None:
+    if job.constraints is None and job.project is None:
         raise InvalidDataError(
             f"{job.items}: no column can be used as a feature; rows without features can be "
             "grouped by answers (--constraints)"
@@ -148,6 +154,8 @@ def _check_answers_alone(job: Job) -> None:
 
 def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constraints:
     """Read the answers about n rows, which have no ids if there are no `items`."""
+    if job.project is not None and items is not None:
+        return answers_of_project(job.project, items.ids)
     if job.constraints is None:
         return Constraints(n)
     has_ids = items is not None and items.has_ids

@@ -169,16 +169,17 @@ def _field(value: object) -> str:
 
 
 def write_folder(
-    folder: Path, files: Mapping[str, str | bytes], images: Mapping[str, bytes]
+    folder: Path, files: Mapping[str, str | bytes], images: Mapping[str, bytes] | None = None
 ) -> None:
     """Write files to a folder, and images to a folder in it; what is made is removed on failure."""
-    inner = folder / "images"
+    inner = folder if images is None else folder / "images"
     with uninterrupted():
-        made = [each for each in (inner, folder, *folder.parents) if not each.exists()]
+        every = dict.fromkeys((inner, folder, *folder.parents))
+        made = [each for each in every if not each.exists()]
         try:
             inner.mkdir(parents=True, exist_ok=True)
             # Without the care for files of results: the images can be made again.
-            for name, content in images.items():
+            for name, content in (images or {}).items():
                 (inner / name).write_bytes(content)
             write_together({folder / name: content for name, content in files.items()})
         except OSError:

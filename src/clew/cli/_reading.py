@@ -45,6 +45,8 @@ class RowsJob:
     standardize: str = "auto"
     answers_alone: bool = False
     """Whether `items` are answers, and the rows are those that they name."""
+    project: Path | None = None
+    """Folder of the project whose items are the rows; `items` is then that folder too."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
@@ -85,6 +87,10 @@ def read_rows(job: RowsJob, words: Words) -> Rows:
 
 
 def _rows(job: RowsJob, words: Words) -> Rows:
+    if job.project is not None:
+        from clew.cli._project_rows import rows_of_project
+
+        return rows_of_project(job.project, words, job.standardizes, job.columns_wanted.drop)
     if job.answers_alone:
         return _of_answers(job.items, job.ids, job.layout)
     if job.items.is_dir():

@@ -257,7 +257,7 @@ def _figure(items: Rows, row: int, caption: str = "") -> View:
         return view | size | {"picture": data_uri(image), "is_small": max(image.shape[:2]) < PIXELS}
     assert items.folder is not None
     try:
-        picture = open_image(items.folder / items.ids[row], PIXELS)
+        picture = open_image(items.path(row), PIXELS)
     except (ClewError, OSError) as error:
         return view | {"picture": None, "problem": str(error)}
     # Encoded anew, so that nothing but pixels is in the page.

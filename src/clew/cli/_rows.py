@@ -69,6 +69,8 @@ class Rows(NamedTuple):
     """Whether `X` are the character n-grams of rows that look like records of the same things."""
     n_left_out: int = 0
     """Number of images of the folder that cannot be read."""
+    picture: Callable[[int], Path] | None = None
+    """Returns the file that shows a row; None: the id of an image is its path in `folder`."""
 
     @property
     def noun(self) -> str:
@@ -76,6 +78,13 @@ class Rows(NamedTuple):
         if self.folder is not None or self.pixels is not None:
             return "image"
         return "row" if self.texts is None else "text"
+
+    def path(self, row: int) -> Path:
+        """Return the file that shows an image."""
+        if self.picture is not None:
+            return self.picture(row)
+        assert self.folder is not None
+        return self.folder / self.ids[row]
 
     def content_of(self, number: str) -> str:
         """Return a checksum of the row with a number, of rows without ids; a file keeps it."""
@@ -111,7 +120,7 @@ def read_items(
     if kind not in ARRAYS:
         content = content_of(path) if content is None else content
         table = table_of(content, str(path), form or Format(), columns or Columns())
-        return _from_table(path, table, standardize)
+        return from_table(path, table, standardize)
     check_kind_of_array(path, columns)
     with path.open("rb") if content is None else io.BytesIO(content) as file:
         X, ids = loaded(path, read_npy if kind == ".npy" else _read_npz, file)
@@ -143,7 +152,8 @@ def kind_of(path: Path) -> tuple[str, bytes | None]:
     return ending, content_of(path) if is_packed else None
 
 
-def _from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
+def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
+    """Make features of the columns of a table."""
     if len(table.frame) < 2:
         raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
     recipe = TableFeatures(standardize=standardize)

@@ -17,6 +17,7 @@ from clew._text import content_of, decoded
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._progress import Words
+from clew.cli._project_rows import column_of_project
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._rows import ARRAYS, Rows, kind_of, loaded
 from clew.cli._words import counted
@@ -62,7 +63,9 @@ class SimulationJob(RowsJob):
     @property
     def is_column(self) -> bool:
         """Whether the classes are a column of the table."""
-        return kind_of(self.items)[0] not in ARRAYS and not Path(self.truth).is_file()
+        if Path(self.truth).is_file():
+            return False
+        return self.project is not None or kind_of(self.items)[0] not in ARRAYS
 
     @property
     def columns_wanted(self) -> Columns:
@@ -81,8 +84,12 @@ def run(job: SimulationJob) -> dict[str, Any]:
     check_writable(job.output, job.plot)
     if job.plot is not None:
         _check_matplotlib()
-    classes = _read_column(job) if job.is_column else _read_classes(job)
-    items = read_rows(job, words)
+    if job.project is not None and job.is_column:
+        items = read_rows(job, words)
+        classes = column_of_project(job.project, job.truth, items.ids)
+    else:
+        classes = _read_column(job) if job.is_column else _read_classes(job)
+        items = read_rows(job, words)
     y = _checked(classes, items, job, words)
     budget = job.budget or 3 * len(y)
     curve = _simulated(job, items, y, budget, words)

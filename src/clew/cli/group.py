@@ -21,6 +21,7 @@ from clew.cli._options import (
     report_option,
     rows_options,
 )
+from clew.cli._projects import PROJECT, take_project
 
 METHODS = (
     "guided",
@@ -70,6 +71,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
     required=False,
 )
+@PROJECT
 @n_groups_option("Number of groups.  [default: guided chooses it; other methods need it]")
 @click.option(
     "-c",
@@ -158,7 +160,10 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 )
 @click.pass_context
 def group(ctx: click.Context, /, **options: Any) -> None:
-    """Group the rows of a file, or the images of a folder.
+    """Group the items of a project, the rows of a file, or the images of a folder.
+
+    In a project, all answers are learned and the groups are kept in it, with lasting numbers and
+    names; --method, other than guided, writes files alone.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
     a table may hold numbers, categories, dates and free text; values may be missing. With
@@ -167,6 +172,7 @@ def group(ctx: click.Context, /, **options: Any) -> None:
     Writes a table with id, group, confidence, doubtful, doubt_reason and n_answers.
 
     \b
+    clew group
     clew group X.csv -o groups.csv
     clew group X.csv --constraints answers.csv --n-groups 10 -o groups.csv
     clew group X.csv --constraints answers.csv -o groups.csv --report report.html
@@ -177,12 +183,21 @@ def group(ctx: click.Context, /, **options: Any) -> None:
     clew group vectors.zarr --constraints answers.csv --dask tcp://10.0.0.5:8786 -o groups.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, options)
-    from clew.cli._grouping import Job, run
+    if options["project"] is not None:
+        from clew.cli._grouping import Job
+        from clew.cli._project_grouping import run_in_project
+        from clew.cli.status import status_text
 
-    job = Job.of(options)
-    if options["dask"] is not None or options["items"].suffix.lower() == ".zarr":
-        from clew.cli._blocks import run_in_blocks as run
-    summary = run(job)
+        summary = run_in_project(Job.of(options))
+        if not options["as_json"] and options["method"] == "guided":
+            click.echo(status_text(summary))
+    else:
+        from clew.cli._grouping import Job, run
+
+        job = Job.of(options)
+        if options["dask"] is not None or options["items"].suffix.lower() == ".zarr":
+            from clew.cli._blocks import run_in_blocks as run
+        summary = run(job)
     if options["as_json"]:
         click.echo(json.dumps(summary))
 
@@ -190,6 +205,12 @@ def group(ctx: click.Context, /, **options: Any) -> None:
 def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse options without effect, and outputs that would overwrite another file."""
     method, n_groups = options["method"], options["n_groups"]
+    if options["constraints"] is None or options["items"] is not None:
+        take_project(ctx, options, "a file of rows, X.csv, or of answers, --constraints")
+    elif options["project"] is not None and is_given(ctx, "project"):
+        raise click.UsageError("answers come into a project with clew import answers ANSWERS")
+    else:
+        options["project"] = None
     _check_rows(options)
     for name, methods in METHODS_OF.items():
         if is_given(ctx, name) and method not in methods:
@@ -210,9 +231,15 @@ def _check(ctx: click.Context, options: dict[str, Any]) -> None:
         )
     if n_groups is not None and len(options["names"] or ()) > n_groups:
         raise click.UsageError(f"--names has {len(options['names'])} names for {n_groups} groups")
-    if options["constraints"] is None and options["doubtful"] is not None:
+    is_file = options["project"] is None
+    if options["constraints"] is None and options["doubtful"] is not None and is_file:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_layout(options)
+    if not is_file:
+        if options["dask"] is not None:
+            raise click.UsageError("--dask is about a file of rows; leave it out in a project")
+        check_outputs(options, {}, OUTPUTS, "" if method == "guided" else "groups.csv")
+        return
     _check_blocks(options)
     output = None if str(options["output"]) == "-" else options["output"]
     if options["as_json"] and output is None:
@@ -227,10 +254,6 @@ def _check_rows(options: dict[str, Any]) -> None:
     options["answers_alone"] = options["items"] is None
     if not options["answers_alone"]:
         return
-    if options["constraints"] is None:
-        raise click.UsageError(
-            "name a file of rows, X.csv, or a file of answers, --constraints, or both"
-        )
     if options["distances"]:
         raise click.UsageError("--distances needs the file of distances: clew group D.npy …")
     if options["method"] != "guided":

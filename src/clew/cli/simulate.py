@@ -15,6 +15,7 @@ from clew.cli._options import (
     output_option,
     rows_options,
 )
+from clew.cli._projects import PROJECT, take_project
 
 STRATEGIES = (
     "guided",
@@ -41,13 +42,14 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
 
 
 @click.command()
-@click.argument("items", metavar="X.csv|X.parquet|X.npy|X.npz", type=INPUT)
+@click.argument("items", metavar="[X.csv|X.parquet|X.npy|X.npz]", type=INPUT, required=False)
+@PROJECT
 @click.option(
     "--truth",
     required=True,
     metavar="COLUMN|FILE",
     help="The class of each row: a column of the table, which is then not used as a feature; "
-    "or a file with one class on each line, or an array .npy.",
+    "or of the items of a project; or a file with one class on each line, or an array .npy.",
 )
 @click.option(
     "--error",
@@ -87,7 +89,8 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     help="Where to draw the curve; needs matplotlib.",
 )
 @rows_options("curve", json="Print the curve and a summary as JSON.")
-def simulate(**options: Any) -> None:
+@click.pass_context
+def simulate(ctx: click.Context, /, **options: Any) -> None:
     """Estimate how many questions people would have to answer.
 
     Simulates people who answer questions about rows of known classes, some of them wrongly, and
@@ -100,6 +103,7 @@ def simulate(**options: Any) -> None:
     clew simulate wines.csv --truth kind --error 0.2 --budget 300 --plot curve.png
     clew simulate X.npy --truth classes.txt --strategy guided --strategy random -o curve.csv
     """  # noqa: D301 - click's mark for lines to keep
+    take_project(ctx, options, "a file of rows")
     _check(options)
     from clew.cli._simulation import SimulationJob, run, table
 

@@ -17,6 +17,7 @@ from clew.cli._options import (
     report_option,
     rows_options,
 )
+from clew.cli._projects import PROJECT, project_and_store, take_project
 
 #: What the file of each option holds, for messages.
 INPUTS = {"items": "the rows", "ids": "the ids (--ids)"}
@@ -43,10 +44,12 @@ class Shape(click.ParamType[tuple[int, int]]):
 @click.command()
 @click.argument(
     "items",
-    metavar="X.csv|X.parquet|X.npy|X.npz|-",
+    metavar="[X.csv|X.parquet|X.npy|X.npz|-]",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    required=False,
 )
-@n_groups_option("Number of subclusters.", required=True)
+@PROJECT
+@n_groups_option("Number of subclusters.  [default: in a project, its number of groups]")
 @click.option(
     "-n",
     "--size",
@@ -89,19 +92,63 @@ def subclusters(ctx: click.Context, /, **options: Any) -> None:
     """Find a few pure examples of each of many groups.
 
     Reads the files that clew group reads. All rows that are not clear examples are left out.
-    Writes a table with cluster, position (0 is the center), id and confidence.
+    Writes a table with group, position (0 is the center), id and confidence. In a project, without
+    --n-groups, they are the surest items of each of its groups.
 
     \b
+    clew subclusters -n 10
     clew subclusters X.npy --n-groups 200 -n 10 -o subclusters.csv
     clew subclusters faces.npy --n-groups 40 -n 5 --images 64x64 --report report.html
     clew subclusters D.npy --distances --ids ids.txt --n-groups 20
     """  # noqa: D301 - click's mark for lines to keep
+    is_project = take_project(ctx, options, "a file of rows")
+    if options["n_groups"] is None and not is_project:
+        raise click.UsageError("--n-groups is missing: how many subclusters are there?")
     _check(ctx, options)
-    from clew.cli._subclusters import SubclusterJob, run
+    if options["n_groups"] is None:
+        summary = _of_groups(options)
+    else:
+        from clew.cli._subclusters import SubclusterJob, run
 
-    summary = run(SubclusterJob.of(options))
+        summary = run(SubclusterJob.of(options))
     if options["as_json"]:
         click.echo(json.dumps(summary))
+
+
+def _of_groups(options: dict[str, Any]) -> dict[str, Any]:
+    """Write the surest items of each group of a project, its exemplars first."""
+    from clew import exports
+    from clew.cli._outputs import check_writable, csv_text, write_with_table
+    from clew.exceptions import InvalidDataError
+
+    if options["report"] is not None:
+        raise click.UsageError("--report needs --n-groups; clew group --report shows the groups")
+    check_writable(options["output"])
+    with project_and_store(options["project"]) as (_, store):
+        result = store.result()
+        if result is None:
+            raise InvalidDataError("there are no groups yet; clew group makes them")
+        names = {group.id: group.name for group in store.groups() if group.name}
+        members = exports.members_of(store.items(), result.body, names, ())
+    sure = [one for one in members if one.group is not None and not one.doubt]
+    place = {name: at for ids in result.body["exemplars"].values() for at, name in enumerate(ids)}
+    sure.sort(key=lambda one: (one.group, place.get(one.item.id, len(members)),
+                               -(one.confidence or 0.0)))  # fmt: skip
+    lines: list[tuple[Any, ...]] = []
+    n_of: dict[Any, int] = {}
+    for one in sure:
+        at = n_of.setdefault(one.group, 0)
+        if at < options["size"]:
+            lines.append((one.group, at, one.item.id, one.confidence))
+            n_of[one.group] += 1
+    text = csv_text(("group", "position", "id", "confidence"), lines)
+    write_with_table({}, options["output"], text, "subclusters.csv")
+    output = options["output"]
+    return {
+        "groups": len(n_of),
+        "rows": len(lines),
+        "output": None if output is None else str(output),
+    }
 
 
 def _check(ctx: click.Context, options: dict[str, Any]) -> None:

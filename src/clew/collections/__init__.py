@@ -1,6 +1,7 @@
 """Collections of files, rows and vectors as items, and the folder of a project that keeps them.
 
-`Project` needs NumPy alone; what reads collections is loaded when it is first used.
+`Project` needs no other library until it reads vectors; what reads collections is imported when it
+is first used.
 """
 
 import importlib

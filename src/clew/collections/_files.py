@@ -57,6 +57,10 @@ def files_below(folder: Path, root: Path) -> Iterator[str | LeftOut]:
                 continue
             if shown_name(name) != name:
                 yield LeftOut(shown_name(name), "the name is not valid text")
+            elif "\\" in name:
+                yield LeftOut(
+                    name, "the name holds a backslash, which other systems take for a folder"
+                )
             elif entry.is_symlink() and (reason := _why_not_followed(entry.path, top)):
                 yield LeftOut(name, reason)
             elif entry.is_dir(follow_symlinks=False):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from clew._files import atomic_write
 from clew.exceptions import FileFormatError, InvalidDataError, ProjectNotFoundError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clew.store import Store
 
 __all__ = ["Project"]
 
@@ -191,14 +192,16 @@ class Project:
         """Where the store is, as `clew.store.open_store` takes it."""
         return self.store or str(self.folder / DATABASE)
 
-    def open_store(self) -> Any:
+    def open_store(self) -> Store:
         """Open the store.
 
         Returns
         -------
         Store
         """
-        return importlib.import_module("clew.store").open_store(self.url)
+        from clew.store import open_store
+
+        return open_store(self.url)
 
     # Vectors and distances that people gave ------------------------------------------------
 
@@ -217,6 +220,8 @@ class Project:
         InvalidDataError
             If earlier vectors have another number of features.
         """
+        import numpy as np
+
         parts = self._parts()
         if parts:
             n_before = np.load(parts[-1].path, mmap_mode="r", allow_pickle=False).shape[1]
@@ -256,6 +261,8 @@ class Project:
         parts = self._parts()
         if not parts:
             return None
+        import numpy as np
+
         arrays: list[NDArray[Any]] = [
             np.load(part.path, mmap_mode="r", allow_pickle=False) for part in parts
         ]
@@ -295,6 +302,8 @@ class Project:
         D : ndarray of shape (n, n)
             Distances between them.
         """
+        import numpy as np
+
         with atomic_write(self.folder / "distances.npz", "wb") as file:
             np.savez(file, D=np.asarray(D), ids=np.array(list(ids)))
 
@@ -319,6 +328,8 @@ class Project:
         path = self.folder / "distances.npz"
         if not path.is_file():
             return None
+        import numpy as np
+
         with np.load(path, allow_pickle=False) as stored:
             names: list[str] = stored["ids"].tolist()
             D: NDArray[Any] = stored["D"]

@@ -20,6 +20,7 @@ from numpy.random import RandomState
 from clew._warnings import silenced
 from clew.answers import Answer, Entry, Kind, Question, as_origin, items_of
 from clew.cli._models import features_for
+from clew.cli._project_rows import StoreLog
 from clew.cli._reading import RowsJob
 from clew.cli._rows import Rows, Standardize
 from clew.cli.asking._replies import Asked, Command
@@ -98,7 +99,7 @@ class AskLoop:
     def __init__(
         self,
         prepared: Future[Session],
-        file: AnswerFile,
+        file: AnswerFile | StoreLog,
         screen: Screen,
         *,
         annotator: str,
@@ -305,7 +306,7 @@ class AskLoop:
 class NextQuestion:
     """The question that follows the answers of a file."""
 
-    def __init__(self, job: AskJob, file: AnswerFile, folder: Path) -> None:
+    def __init__(self, job: AskJob, file: AnswerFile | StoreLog, folder: Path) -> None:
         self._file = file
         name = sha256(os.fsencode(os.path.realpath(file.path))).hexdigest()[:16]
         self._path = folder / f"next-{name}.json"

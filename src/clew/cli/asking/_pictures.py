@@ -216,9 +216,9 @@ def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> Rend
     if items.folder is None:
         return Text(printable(items.ids[row]), style="bold")
     if protocol != "blocks":
-        return Text(printable(str(items.folder / items.ids[row])), overflow="fold")
+        return Text(printable(str(items.path(row))), overflow="fold")
     try:
-        return Group(Blocks(items.folder / items.ids[row], min(height, (width + 1) // 2)))
+        return Group(Blocks(items.path(row), min(height, (width + 1) // 2)))
     except (ClewError, OSError) as error:
         return Text(f"cannot be shown: {error}")
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 
 import click
@@ -16,6 +16,8 @@ import click
 from clew._files import check_regular
 from clew.cli._outputs import check_writable
 from clew.cli._progress import Words
+from clew.cli._project_rows import StoreLog
+from clew.cli._projects import project_and_store
 from clew.cli._reading import cache_folder, read_rows
 from clew.cli._rows import Rows
 from clew.cli._words import FAILED, counted
@@ -30,12 +32,13 @@ NOTHING_LEFT = 3
 def run(job: AskJob) -> int:
     """Ask, and return the exit status."""
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
-    check_writable(job.answers)
-    check_regular(job.answers)
+    if job.project is None:
+        check_writable(job.answers)
+        check_regular(job.answers)
     loop: AskLoop | None = None
-    with signals_raised() as received:
+    with ExitStack() as stack, signals_raised() as received:
         try:
-            loop = _loop(job, read_rows(job, words), words)
+            loop = _loop(job, read_rows(job, words), words, stack)
             if not loop.has_question:
                 with words.bar("Preparing the first question"):
                     loop.prepare()
@@ -52,9 +55,14 @@ def run(job: AskJob) -> int:
     return status
 
 
-def _loop(job: AskJob, items: Rows, words: Words) -> AskLoop:
+def _loop(job: AskJob, items: Rows, words: Words, stack: ExitStack) -> AskLoop:
     """Read the answers, and begin to prepare the session, in the background."""
-    file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
+    file: AnswerFile | StoreLog
+    if job.project is not None:
+        _, store = stack.enter_context(project_and_store(job.project))
+        file = StoreLog(store, str(job.answers), items.ids)
+    else:
+        file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
     if file.entries:
         words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
     for line in file.torn:
@@ -109,6 +117,8 @@ def _ask(job: AskJob, loop: AskLoop) -> int:
         click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
         if n and not (job.quiet or job.as_json):
             command = ["clew", "group", str(job.items), "--answers", str(job.answers)]
+            if job.project is not None:
+                command = ["clew", "group", "-p", str(job.project)]
             words = shlex.join([*command, "--report", "report.html"])
             click.echo(f"group by them: {words}", err=True)
     return status

@@ -193,7 +193,7 @@ class Terminal:
         labels = LABELS[asked.question.kind]
         folder = items.folder
         if folder is not None and self._protocol in ("kitty", "iterm"):
-            paths = [folder / items.ids[row] for row in asked.shown]
+            paths = [items.path(row) for row in asked.shown]
             columns = min(console.width, 2 * (height - 3) * len(paths))
             try:
                 escape = escape_of(self._protocol, paths, columns, height - 3)
@@ -213,7 +213,7 @@ class Terminal:
             return None
         try:
             rows = self._shown[0].shown
-            return self._file.write([folder / self._items.ids[row] for row in rows])
+            return self._file.write([self._items.path(row) for row in rows])
         except (ClewError, OSError) as error:
             self._note = str(error)
             return None

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from clew.answers import Kind, as_kind
-from clew.cli._options import OUTPUT, check_different_files, n_groups_option, rows_options
+from clew.cli._options import (
+    OUTPUT,
+    check_different_files,
+    is_given,
+    n_groups_option,
+    rows_options,
+)
+from clew.cli._projects import PROJECT, login_name, take_project
 from clew.exceptions import InvalidConstraintsError
 
 #: What the file of each parameter holds, for messages.
@@ -34,20 +40,14 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
             self.fail(str(error), param, ctx)
 
 
-def _login_name() -> str:
-    """Return the name of the user, or none where the system has none."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
-
-
 @click.command()
 @click.argument(
     "items",
-    metavar="FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz",
+    metavar="[FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz]",
     type=click.Path(exists=True, path_type=Path),
+    required=False,
 )
+@PROJECT
 @click.option(
     "-a",
     "--answers",
@@ -74,7 +74,7 @@ def _login_name() -> str:
 )
 @click.option(
     "--annotator",
-    default=_login_name,
+    default=login_name,
     show_default="your login name",
     metavar="NAME",
     help="Who answers; kept with each answer.",
@@ -96,15 +96,17 @@ def _login_name() -> str:
 def ask(ctx: click.Context, /, **options: Any) -> None:
     """Ask which items are the same, one question after the other.
 
-    Shows two items, or three, and waits for a key: s same, d different, k don't know, u undo,
-    q quit. Each answer is on disk before the next question. The next call continues where this
-    one stopped. After 20 answers, Enter shows how sure the groups are, how many questions are left,
-    and which answers look wrong. Without a terminal, words are read from the standard input, one a
-    line.
+    In a project, or with --project, items come from the project and answers go to it; else items
+    are read from a file, and answers are kept in another one. Shows two items, or three, and waits
+    for a key: s same, d different, k don't know, u undo, q quit. Each answer is on disk before the
+    next question. The next call continues where this one stopped. After 20 answers, Enter shows how
+    sure the groups are, how many questions are left, and which answers look wrong. Without a
+    terminal, words are read from the standard input, one a line.
 
     The exit status is 3 if there is nothing left to ask.
 
     \b
+    clew ask
     clew ask photos
     clew ask birds.csv --answers birds.jsonl --annotator ann
     clew ask texts.txt --kinds odd-one-out -n 50
@@ -112,7 +114,12 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     """  # noqa: D301 - click's mark for lines to keep
     if str(options["items"]) == "-":
         raise click.UsageError("the standard input is for the answers; name a file of items")
-    check_different_files(options, WHAT, ("answers",))
+    if take_project(ctx, options, "a folder or a file of items"):
+        if is_given(ctx, "answers"):
+            raise click.UsageError("the answers of a project are in it; leave --answers out")
+        options["answers"] = options["items"] / ".clew"
+    else:
+        check_different_files(options, WHAT, ("answers",))
     from clew.cli.asking._loop import AskJob
     from clew.cli.asking._run import run
 

@@ -1,0 +1,198 @@
+"""The rows of a project, with features, distances or nothing, in the form of rows of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from clew.answers import Answer, Entry, Retraction, standing
+from clew.cli._progress import Words
+from clew.cli._projects import project_and_store
+from clew.cli._rows import Rows, from_table
+from clew.cli._words import counted
+from clew.constraints import Constraints
+from clew.exceptions import InvalidDataError
+from clew.items import Item
+from clew.tables import Table
+
+if TYPE_CHECKING:
+    from clew.collections import Project
+    from clew.store import Store
+
+Standardize = bool | Literal["auto"]
+#: Sides of the pictures that are cut out of photos.
+CROP_QUALITY = 92
+
+
+def rows_of_project(
+    place: Path, words: Words, standardize: Standardize, drop: Sequence[str] = ()
+) -> Rows:
+    """Return the rows of a project's items, without those that are set aside.
+
+    `drop` are columns of rows that are not used.
+    """
+    from importlib import import_module
+
+    rows_of: Any = import_module("clew.worker").rows_of
+
+    with project_and_store(place) as (project, store):
+        items = [item for item in store.items() if item.set_aside is None]
+    if len(items) < 2:
+        raise InvalidDataError(
+            f"{project.name} has {counted(len(items), 'item')}; grouping needs two or "
+            "more: clew add"
+        )
+    with words.bar("Computing features") as advance:
+        found = rows_of(project, callback=advance)(items)
+    by_id = {item.id: item for item in items}
+    used = [by_id[name] for name in found.ids]
+    rows = _rows(project, used, found.data, standardize, drop)
+    if len(used) < len(items):
+        words.say(f"{counted(len(items) - len(used), 'item')} cannot be read, and are left out")
+    return rows
+
+
+def _rows(
+    project: Project, items: list[Item], data: Any, standardize: Standardize, drop: Sequence[str]
+) -> Rows:
+    ids = [item.id for item in items]
+    kinds = {item.kind for item in items}
+    empty = pd.DataFrame(index=range(len(ids)))
+    name = project.name
+    if "distances" in data:
+        note = f"{name}: {counted(len(ids), 'item')}; distances between them"
+        rows = Rows(data["distances"], ids, True, empty, (), [note], is_scaled=True,
+                    is_distances=True)  # fmt: skip
+    elif "X" not in data:
+        note = f"{name}: {counted(len(ids), 'item')} without features; answers alone group them"
+        rows = Rows.without_features(ids, True, empty, [note])
+    elif isinstance(data["X"], pd.DataFrame):
+        columns = [column for column in data["X"].columns if column not in drop]
+        frame = data["X"][columns].reset_index(drop=True)
+        rows = from_table(Path(name), Table(frame, ids, "id"), standardize)
+    else:
+        X = np.ascontiguousarray(data["X"], np.float64)
+        note = f"{name}: {counted(len(ids), 'item')}; {counted(X.shape[1], 'feature')}"
+        is_scaled = kinds == {"image"} and standardize is not True
+        rows = Rows(X, ids, True, empty, (), [note], is_scaled=is_scaled)
+    if kinds == {"image"}:
+        return rows._replace(folder=project.root, picture=_Pictures(project, items))
+    if kinds == {"text"}:
+        return rows._replace(texts=[text_of_item(project.root, item) for item in items])
+    return rows
+
+
+def text_of_item(root: Path, item: Item) -> str:
+    """Return the text of an item."""
+    from clew.items import Media
+
+    return item.text if item.text is not None else Media(root).text(item)
+
+
+class _Pictures:
+    """The file that shows an item: its photo, or what is cut out of it."""
+
+    def __init__(self, project: Project, items: Sequence[Item]) -> None:
+        self._project, self._items = project, items
+
+    def __call__(self, row: int) -> Path:
+        item = self._items[row]
+        root = self._project.root
+        if item.region is None:
+            return root / str(item.path)
+        key = sha256(f"{item.hash} {item.region}".encode()).hexdigest()[:24]
+        path = self._project.cache / "crops" / f"{key}.jpg"
+        if not path.is_file():
+            from clew._files import atomic_write
+            from clew.items import Media
+
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path, "wb") as file:
+                Media(root).image(item).save(file, "JPEG", quality=CROP_QUALITY)
+        return path
+
+
+def answers_of_project(place: Path, ids: Sequence[str]) -> Constraints:
+    """Return the answers that stand about these items; edits are the worker's."""
+    with project_and_store(place) as (_, store):
+        entries = [each.entry for each in store.log(only_standing=True)]
+    known = set(ids)
+    answers = [
+        entry
+        for entry in entries
+        if isinstance(entry, Answer) and known.issuperset(map(str, entry.question.ids or ()))
+    ]
+    return Constraints.from_answers(answers, ids=ids)
+
+
+def column_of_project(place: Path, name: str, ids: Sequence[str]) -> pd.Series[Any]:
+    """Return a column of the items, among those that people are shown and the others."""
+    with project_and_store(place) as (_, store):
+        items = store.items_by_id(ids)
+    cells = [dict(items[each].meta) | dict(items[each].columns) for each in ids]
+    if not any(name in each for each in cells):
+        names = ", ".join(sorted({one for each in cells for one in each})) or "none"
+        raise InvalidDataError(f"no item has a column {name!r}; columns are {names}")
+    return pd.Series([each.get(name) for each in cells])
+
+
+class StoreLog:
+    """The log of a project, as `clew ask` keeps a file of answers."""
+
+    def __init__(self, store: Store, name: str, ids: Sequence[str]) -> None:
+        self._store, self.path, self.ids = store, Path(name), list(ids)
+        self.entries: list[Entry] = []
+        self.torn: list[int] = []
+        self._known = set(self.ids)
+        self._seq = 0
+        self._seen: set[str] = set()
+        self.read_new()
+
+    @property
+    def standing(self) -> list[Any]:
+        """The answers and edits that were not taken back, in order."""
+        return standing(self.entries)
+
+    def read_new(self) -> list[Entry]:
+        """Read what others have appended, about items that are not set aside."""
+        new: list[Entry] = []
+        for each in self._store.log(after=self._seq):
+            self._seq = each.seq
+            if each.entry.id not in self._seen and self._is_about_rows(each.entry):
+                new.append(each.entry)
+                self._seen.add(each.entry.id)
+        self.entries += new
+        return new
+
+    def _is_about_rows(self, entry: Entry) -> bool:
+        from clew.answers import items_of
+
+        return self._known.issuperset(map(str, items_of(entry)))
+
+    def append(self, entry: Entry) -> Entry:
+        """Append an entry, and return when it is on disk."""
+        from dataclasses import replace
+        from importlib.metadata import version
+
+        from clew.answers import new_id, now
+
+        if isinstance(entry, Answer) and entry.question.rows:
+            names = tuple(self.ids[row] for row in entry.question.rows)
+            entry = replace(entry, question=replace(entry.question, rows=(), ids=names))
+        entry = replace(
+            entry, id=entry.id or new_id(), at=entry.at or now(),
+            source=entry.source or f"clew {version('clew')}",
+        )  # fmt: skip
+        self._store.append([entry])
+        self.entries.append(entry)
+        self._seen.add(entry.id)
+        return entry
+
+    def revoke(self, entry: Entry, *, annotator: str) -> Entry:
+        """Take an entry back."""
+        return self.append(Retraction(entry.id, annotator))

@@ -1,0 +1,315 @@
+"""``clew export``: groups, examples, answers or all, as files that the next program reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from clew.cli._options import QUIET, output_option
+from clew.cli._projects import PROJECT, project_and_store
+from clew.cli._words import counted, printable
+from clew.exceptions import InvalidDataError
+
+if TYPE_CHECKING:
+    from clew.answers import Answer
+    from clew.cli._progress import Words
+    from clew.collections import Project
+    from clew.exports import Member, Step
+    from clew.store import Store
+
+TABLES = ("csv", "jsonl", "parquet")
+PROGRAMS = ("coco", "label-studio", "fiftyone", "camtrap-dp")
+#: Forms of what can be exported, the first by default.
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "groups": (*TABLES, "folders", *PROGRAMS),
+    "exemplars": TABLES,
+    "answers": ("jsonl", "csv", "parquet"),
+    "affinity": ("npz",),
+    "all": ("folder",),
+}
+#: Number of steps of a plan that are printed.
+MOST_SHOWN = 20
+
+
+@click.command()
+@click.argument("what", type=click.Choice(list(FORMS)), required=False)
+@PROJECT
+@output_option("F", "File, or folder, to write.  [default: tables go to the standard output]")
+@click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["csv", "jsonl", "parquet", "folders", *PROGRAMS]),
+    help="Form of the file.  [default: csv; jsonl for answers]",
+)
+@click.option(
+    "--how",
+    type=click.Choice(["copy", "link", "move"]),
+    default="copy",
+    help="folders: how files come into the folder of their group. Moves stay in the folder of the "
+    "project, and are asked about.",
+)
+@click.option("--individuals", is_flag=True, help="camtrap-dp: groups are animals, not species.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Move files without asking.")
+@click.option(
+    "--undo",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Take back what an earlier export put into a folder: files that were moved go back.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@QUIET
+def export(
+    what: str | None, project: Path | None, output: Path | None, as_: str | None, **options: Any
+) -> None:
+    """Write groups, exemplars, affinity, answers, or all, for other programs.
+
+    --as folders copies, links or moves each item into a folder for its group; boxes are cut out of
+    their photos. Nothing is overwritten, and --undo takes it back. all writes a folder from which
+    clew import all makes the same project again.
+
+    \b
+    clew export groups -o groups.csv
+    clew export groups -o ../sorted --as folders --dry-run
+    clew export groups -o groups.json --as coco
+    clew export groups -o survey --as camtrap-dp
+    clew export answers -o answers.jsonl
+    clew export all -o everything
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.cli._progress import Words
+
+    words = Words(quiet=options["quiet"] or options["as_json"])
+    if options["undo"] is not None:
+        if what is not None:
+            raise click.UsageError("--undo stands alone: clew export --undo FOLDER")
+        facts = _undo(options["undo"], project, words)
+    elif what is None:
+        raise click.UsageError(f"say what to export: {', '.join(FORMS)}")
+    else:
+        form = _form(what, as_)
+        output = None if str(output) == "-" else output
+        if output is None and (form not in ("csv", "jsonl") or options["as_json"]):
+            raise click.UsageError(f"name the file or the folder with -o: {what} as {form}")
+        with project_and_store(project) as opened:
+            facts = _written(what, form, output, opened, options, words)
+    if options["as_json"]:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+
+
+def _form(what: str, as_: str | None) -> str:
+    forms = FORMS[what]
+    if as_ is None:
+        return forms[0]
+    if as_ not in forms:
+        allowed = [form for form in forms if form not in ("npz", "folder")]
+        use = f"use {' or '.join(allowed)}" if allowed else "leave --as out"
+        raise click.UsageError(f"{what} cannot be written --as {as_}; {use}")
+    return as_
+
+
+def _written(
+    what: str,
+    form: str,
+    output: Path | None,
+    opened: tuple[Project, Store],
+    options: Mapping[str, Any],
+    words: Words,
+) -> dict[str, Any]:
+    """Write what is asked for; return what was done."""
+    from clew.cli._outputs import check_folder, check_writable, write_folder, write_or_keep
+
+    project, store = opened
+    if form == "folders":
+        assert output is not None
+        return _folders(output, project, store, options, words)
+    if what == "all":
+        assert output is not None
+        return _all(output, project, store, options, words)
+    files = contents(what, form, project, store, individuals=options["individuals"])
+    if output is None:
+        (content,) = files.values()
+        sys.stdout.write(content.decode())
+        return {}
+    is_folder = len(files) > 1
+    targets = [output / name for name in files] if is_folder else [output]
+    if options["dry_run"]:
+        words.say(f"would write {', '.join(map(str, targets))}: --dry-run")
+    elif is_folder:
+        check_folder(output)
+        write_folder(output, files)
+    else:
+        check_writable(output)
+        write_or_keep({output: next(iter(files.values()))})
+    if not options["dry_run"]:
+        words.say(f"wrote {', '.join(map(str, targets))}")
+    return {"files": list(map(str, targets)), "dry_run": options["dry_run"]}
+
+
+def contents(
+    what: str, form: str, project: Project, store: Store, *, individuals: bool = False
+) -> dict[str, bytes]:
+    """Return the files of an export by their names."""
+    from clew import exports
+
+    if what == "affinity":
+        stored = store.artifact("affinity")
+        if stored is None:
+            raise InvalidDataError(
+                "there are no affinities yet; clew group, or clew worker, computes them"
+            )
+        return {"affinity.npz": stored[1]}
+    if what == "answers":
+        return {f"answers.{form}": _answers(form, store)}
+    names = {group.id: group.name for group in store.groups() if group.name}
+    result = store.result()
+    if result is None:
+        raise InvalidDataError("there are no groups yet; clew group makes them")
+    members = exports.members_of(store.items(), result.body, names, standing_answers(store))
+    if what == "exemplars":
+        records = exports.exemplar_records(result.body.get("exemplars", {}), names, members)
+        return {f"exemplars.{form}": exports.table_bytes(form, exports.EXEMPLAR_COLUMNS, records)}
+    if form in TABLES:
+        records = exports.group_records(members)
+        return {f"groups.{form}": exports.table_bytes(form, exports.GROUP_COLUMNS, records)}
+    used = [member for member in members if member.item.set_aside is None]
+    if form == "camtrap-dp":
+        return exports.camtrap_dp(used, project.root, name=project.name, individuals=individuals)
+    write = {"coco": exports.coco, "label-studio": exports.label_studio,
+             "fiftyone": exports.fiftyone}[form]  # fmt: skip
+    return write(used, project.root)
+
+
+def standing_answers(store: Store) -> list[Answer]:
+    """Return the answers that stand."""
+    from clew.answers import Answer
+
+    entries = [each.entry for each in store.log(only_standing=True)]
+    return [entry for entry in entries if isinstance(entry, Answer)]
+
+
+def _answers(form: str, store: Store) -> bytes:
+    """Return the whole log as JSON lines, or the answers that stand as a table."""
+    from clew import exports
+    from clew.answers import entry_to_json
+
+    if form == "jsonl":
+        return "".join(f"{entry_to_json(each.entry)}\n" for each in store.log()).encode()
+    records = exports.answer_records(standing_answers(store))
+    return exports.table_bytes(form, exports.ANSWER_COLUMNS, records)
+
+
+def _all(
+    output: Path, project: Project, store: Store, options: Mapping[str, Any], words: Words
+) -> dict[str, Any]:
+    """Write a folder from which the project can be made again."""
+    import shutil
+
+    from clew.cli._outputs import check_folder
+    from clew.store import export_all
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise FileExistsError(f"{output} is there already, and not empty; name another folder")
+    if options["dry_run"]:
+        words.say(f"would write all of {project.name} to {output}: --dry-run")
+        return {"files": [], "dry_run": True}
+    check_folder(output)
+    files = export_all(store, output)
+    for name in ("vectors", "distances.npz"):
+        source = project.folder / name
+        if source.is_dir():
+            shutil.copytree(source, output / name)
+            files += sorted((output / name).iterdir())
+        elif source.is_file():
+            shutil.copy2(source, output / name)
+            files.append(output / name)
+    words.say(f"wrote {counted(len(files), 'file')} to {output}; clew import all reads them")
+    return {"files": list(map(str, files)), "dry_run": False}
+
+
+def _folders(
+    output: Path, project: Project, store: Store, options: Mapping[str, Any], words: Words
+) -> dict[str, Any]:
+    """Put each item into a folder for its group."""
+    from clew import exports
+
+    how: Literal["copy", "link", "move"] = options["how"]
+    result = store.result()
+    if result is None:
+        raise InvalidDataError("there are no groups yet; clew group makes them")
+    names = {group.id: group.name for group in store.groups() if group.name}
+    members = exports.members_of(store.items(), result.body, names, ())
+    steps = exports.plan(members, project.root, output, how)
+    groups = {step.target.partition("/")[0] for step in steps}
+    summary = (
+        f"{how} {counted(len(steps), 'file')} into {counted(len(groups), 'folder')} in {output}"
+    )
+    facts = {
+        "folder": str(output), "how": how, "files": len(steps), "groups": sorted(groups),
+        "dry_run": options["dry_run"],
+    }  # fmt: skip
+    if options["dry_run"] or how == "move":
+        for step in steps[:MOST_SHOWN]:
+            words.say(f"  {printable(step.source)} → {printable(step.target)}")
+        if len(steps) > MOST_SHOWN:
+            words.say(f"  and {len(steps) - MOST_SHOWN:,} more")
+    if options["dry_run"]:
+        words.say(f"would {summary}: --dry-run")
+        return facts
+    if how == "move" and not options["yes"]:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise click.UsageError("files are moved only with --yes, where nobody can be asked")
+        click.confirm(f"{summary}?", abort=True, err=True)
+    moved: list[Step] = []
+    try:
+        with words.bar("Writing files") as advance:
+            for at, step in enumerate(exports.apply(steps, members, project.root, output), start=1):
+                moved += [step] * (step.do == "move")
+                advance(at, len(steps))
+    finally:
+        _follow(store, project, members, {step.id: output / step.target for step in moved})
+    words.say(f"done: {summary}; clew export --undo {output} takes it back")
+    return facts
+
+
+def _follow(
+    store: Store, project: Project, members: Sequence[Member], places: Mapping[str, Path]
+) -> None:
+    """Tell the project where files are now."""
+    import os
+    from dataclasses import replace
+
+    if not places:
+        return
+    items = [
+        replace(
+            member.item,
+            path=Path(os.path.realpath(places[member.item.id]))
+            .relative_to(project.root)
+            .as_posix(),
+        )
+        for member in members
+        if member.item.id in places
+    ]
+    store.add_items(items)
+
+
+def _undo(folder: Path, place: Path | None, words: Words) -> dict[str, Any]:
+    """Take an export to folders back."""
+    from clew import exports
+
+    done, problems = exports.undo(folder)
+    moved = {step.id: Path(step.source) for step, is_done in done if is_done and step.do == "move"}
+    if moved:
+        with project_and_store(place) as (project, store):
+            members = exports.members_of(store.items(), None, {}, ())
+            _follow(store, project, members, moved)
+    n_done = sum(is_done for _, is_done in done)
+    words.say(f"took back {counted(n_done, 'file')} of {folder}")
+    for problem in problems:
+        words.say(f"  {printable(problem)}")
+    return {"folder": str(folder), "undone": n_done, "problems": problems}

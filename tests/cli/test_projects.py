@@ -1,0 +1,432 @@
+"""Projects on the command line: init, add, status, annotator, import, export, backup, doctor."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sqlite3
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.cli.projects import NAMES, answered, clew, pair, photos
+
+from clew.answers import entry_to_json
+from clew.collections import Project
+from clew.store import open_store
+
+
+@pytest.fixture
+def birds(here):
+    photos(here / "birds")
+    done = clew("init", "birds")
+    assert done.exit_code == 0, done.output
+    return Project.open(here / "birds")
+
+
+@pytest.fixture
+def grouped(birds):
+    answered(birds)
+    return birds
+
+
+# init and add ------------------------------------------------------------------------------
+
+
+def test_init(birds, here):
+    with birds.open_store() as store:
+        assert store.item_ids() == NAMES
+        assert store.settings()["name"] == "birds"
+    again = clew("init", "birds")
+    assert again.exit_code == 1
+    assert "clew add" in again.stderr
+    assert len(again.stderr.splitlines()) == 1
+
+
+def test_init_from_a_file_elsewhere(here):
+    (here / "data").mkdir()
+    (here / "data" / "t.csv").write_text("id,text\na,wren\nb,owl\n")
+    done = clew("init", "project", "--from", "data/t.csv", "--json")
+    assert json.loads(done.stdout) == {
+        "new": 2, "changed": 0, "moved": 0, "same": 0, "copies": 0, "left_out": {},
+        "project": "project",
+    }  # fmt: skip
+    assert Project.open("project").root == here / "data"
+
+
+def test_init_that_fails_leaves_nothing(here):
+    (here / "t.csv").write_text("a,b\n1,2\n")
+    done = clew("init", "project", "--from", "t.csv")
+    assert done.exit_code == 1
+    assert "no column of ids" in done.stderr
+    assert not (here / "project").exists()
+    assert clew("init", "nothing").exit_code == 2
+    (here / "photos").mkdir()
+    done = clew("init", "photos")
+    assert (done.exit_code, os.listdir(here / "photos")) == (1, [])
+
+
+def test_add_again_changes_nothing(birds):
+    done = clew("add", "birds", "-p", "birds")
+    assert done.exit_code == 0, done.output
+    assert "0 new, 9 there already" in done.stderr
+
+
+def test_a_moved_file_keeps_its_answers(grouped, here):
+    (here / "birds" / NAMES[0]).rename(here / "birds" / "z.png")
+    done = clew("add", "birds", "-p", "birds")
+    assert "1 moved" in done.stderr
+    assert f"{NAMES[0]} is now z.png" in done.stderr
+    with grouped.open_store() as store:
+        assert store.items_by_id([NAMES[0]])[NAMES[0]].path == "z.png"
+        assert len(store.item_ids()) == 9
+
+
+def test_what_cannot_be_read_is_listed(birds, here):
+    (here / "birds" / "bad\x1b[2J.png").write_text("no image")
+    done = clew("add", "birds", "-p", "birds")
+    assert done.exit_code == 0
+    assert "1 file cannot be used and is left out" in done.stderr
+    assert "\x1b" not in done.stderr
+    facts = json.loads(clew("add", "birds", "-p", "birds", "--json").stdout)
+    assert list(facts["added"][0]["left_out"]) == ["bad\x1b[2J.png"]
+
+
+def test_dry_run_adds_nothing(birds, here):
+    Image.new("RGB", (9, 9)).save(here / "birds" / "new.png")
+    done = clew("add", "birds", "-p", "birds", "--dry-run")
+    assert "1 new" in done.stderr
+    with birds.open_store() as store:
+        assert len(store.item_ids()) == 9
+
+
+def test_files_out_of_the_folder_of_the_project_are_refused(birds, here):
+    photos(here / "others")
+    done = clew("add", "others", "-p", "birds")
+    assert done.exit_code == 1
+    assert "lies outside of" in done.stderr
+
+
+def test_vectors_of_a_project(here):
+    photos(here / "birds")
+    X = np.arange(18.0).reshape(9, 2)
+    np.savez("X.npz", X=X, ids=NAMES)
+    assert clew("init", "birds", "--vectors", "X.npz").exit_code == 0
+    project = Project.open("birds")
+    assert np.array_equal(project.vectors(NAMES), X)
+    assert clew("add", "birds", "-p", "birds", "--vectors", "X.npz").exit_code == 0
+    assert len(list((project.folder / "vectors").glob("*.npy"))) == 1
+
+
+def test_distances_are_between_all_items(here):
+    D = np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    np.savez("D.npz", D=D, ids=["a", "b", "c"])
+    assert clew("init", "p", "--from", "D.npz", "--kind", "distances").exit_code == 0
+    np.savez("E.npz", D=D[:2, :2], ids=["a", "x"])
+    done = clew("add", "E.npz", "-p", "p", "--kind", "distances")
+    assert done.exit_code == 1
+    assert "have no distances in this file" in done.stderr
+
+
+# status ------------------------------------------------------------------------------------
+
+
+def test_status_without_answers(birds):
+    done = clew("status", "-p", "birds")
+    assert done.stdout.splitlines() == [
+        "birds: 9 items", "answers: 0 answers", "groups: none yet; clew group makes them",
+    ]  # fmt: skip
+
+
+def test_status(grouped, here, monkeypatch):
+    monkeypatch.chdir(here / "birds" / "0")
+    facts = json.loads(clew("status", "--json").stdout)
+    assert facts["items"] == 9
+    assert facts["annotators"] == {"ann": 2, "ben": 1}
+    assert facts["groups"][0] == {"id": 1, "name": "red/birds", "size": 3}
+    assert facts["not_learned"] == 0
+    assert facts["remaining"]["median"] == 140
+    text = clew("status").stdout
+    assert "answers: 3 answers (ann 2, ben 1)" in text
+    assert "too early to say" in text
+
+
+def test_commands_without_a_project_say_how_to_make_one(here):
+    for arguments in (("status",), ("export", "groups"), ("doctor",), ("annotator", "list")):
+        done = clew(*arguments)
+        assert done.exit_code == 1
+        assert "clew init" in done.stderr
+    done = clew("ask")
+    assert done.exit_code == 2
+    assert "name a folder or a file of items" in done.stderr
+
+
+# annotator ---------------------------------------------------------------------------------
+
+
+def test_annotators(grouped):
+    assert clew("annotator", "add", "cleo", "--role", "reviewer", "-p", "birds").exit_code == 0
+    link = clew(
+        "annotator", "link", "cleo", "-p", "birds", "--url", "https://x.org/"
+    ).stdout.strip()
+    secret = link.removeprefix("https://x.org/a/")
+    with grouped.open_store() as store:
+        token = store.check_token(secret, "invite")
+        assert (token.annotator, token.role) == ("cleo", "reviewer")
+    found = json.loads(clew("annotator", "list", "-p", "birds", "--json").stdout)
+    assert {one["name"]: (one["role"], len(one["links"])) for one in found}["cleo"] == (
+        "reviewer",
+        1,
+    )
+    assert secret not in json.dumps(found)
+    assert clew("annotator", "revoke", "cleo", "-p", "birds").exit_code == 0
+    with grouped.open_store() as store:
+        assert store.check_token(secret, "invite") is None
+    assert clew("annotator", "link", "cleo", "-p", "birds").exit_code == 1
+    done = clew("annotator", "revoke", "nobody", "-p", "birds")
+    assert done.exit_code == 1
+    assert "there is ann, ben, cleo" in done.stderr
+    assert clew("annotator", "add", " x\n", "-p", "birds").exit_code == 2
+
+
+# import ------------------------------------------------------------------------------------
+
+
+def test_import_of_what_clew_ask_wrote(birds, here):
+    from clew.store import AnswerFile
+
+    file = AnswerFile("answers.jsonl", NAMES)
+    first = file.append(pair(NAMES[0], NAMES[1], "same"))
+    file.append(pair(NAMES[0], NAMES[2], "different"))
+    file.revoke(first, annotator="ann")
+    done = clew("import", "answers", "answers.jsonl", "-p", "birds", "--dry-run")
+    assert "3 lines, 3 of them new; nothing was imported" in done.stderr
+    with birds.open_store() as store:
+        assert store.last_seq() == 0
+    done = clew("import", "answers", "answers.jsonl", "-p", "birds", "--json")
+    assert json.loads(done.stdout)["new"] == 3
+    again = clew("import", "answers", "answers.jsonl", "-p", "birds")
+    assert "0 imported" in again.stderr
+    done = clew("export", "answers", "-p", "birds")
+    assert done.stdout == (here / "answers.jsonl").read_text()
+
+
+def test_unknown_ids_are_refused_and_nothing_is_imported(birds, here):
+    lines = [entry_to_json(pair(NAMES[0], NAMES[1], "same")), entry_to_json(pair("x", "y", "same"))]
+    made = [line.replace('"id":""', f'"id":"{at}"') for at, line in enumerate(lines)]
+    (here / "a.jsonl").write_text("\n".join(made) + "\n")
+    done = clew("import", "answers", "a.jsonl", "-p", "birds")
+    assert done.exit_code == 1
+    assert "1 of 2 lines name items that the project lacks: 'x', 'y'" in done.stderr
+    with birds.open_store() as store:
+        assert store.last_seq() == 0
+
+
+def test_import_of_a_table(birds, here):
+    (here / "a.csv").write_text(
+        f"kind,id_i,id_j,answer,annotator\npair,{NAMES[0]},{NAMES[1]},same,ann\n"
+        f"pair,{NAMES[0]},{NAMES[2]},dont_know,ben\n"
+    )
+    assert "2 imported" in clew("import", "answers", "a.csv", "-p", "birds").stderr
+    assert "0 imported" in clew("import", "answers", "a.csv", "-p", "birds").stderr
+    done = clew("export", "answers", "-p", "birds", "--as", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["answer"], row["annotator"]) for row in rows] == [
+        ("same", "ann"), ("dont_know", "ben"),
+    ]  # fmt: skip
+
+
+# export ------------------------------------------------------------------------------------
+
+
+def test_export_of_groups(grouped, here):
+    done = clew("export", "groups", "-p", "birds")
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert list(rows) == NAMES
+    assert (rows[NAMES[0]]["group"], rows[NAMES[0]]["name"]) == ("1", "red/birds")
+    assert rows[NAMES[5]]["doubt_reason"] == "goes against an answer"
+    assert (
+        clew("export", "groups", "-p", "birds", "-o", "g.parquet", "--as", "parquet").exit_code == 0
+    )
+    done = clew("export", "exemplars", "-p", "birds", "--as", "jsonl")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [
+        NAMES[0], NAMES[3], NAMES[6],
+    ]  # fmt: skip
+
+
+def test_export_before_groups_says_what_to_do(birds):
+    for what in ("groups", "exemplars", "affinity"):
+        done = clew("export", what, "-p", "birds", "-o", "x")
+        assert done.exit_code == 1
+        assert "clew group" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "files"),
+    [
+        ("coco", {"out"}),
+        ("label-studio", {"tasks.json", "interface.xml"}),
+        ("fiftyone", {"labels.json", "data.json"}),
+    ],
+)
+def test_export_for_programs(grouped, here, form, files):
+    done = clew("export", "groups", "-p", "birds", "--as", form, "-o", "out", "--json")
+    assert done.exit_code == 0, done.output
+    assert {os.path.basename(path) for path in json.loads(done.stdout)["files"]} == files
+    assert all(os.path.isfile(path) for path in json.loads(done.stdout)["files"])
+
+
+def test_camtrap_dp_needs_places(grouped):
+    done = clew("export", "groups", "-p", "birds", "--as", "camtrap-dp", "-o", "out")
+    assert done.exit_code == 1
+    assert "needs the deployment of every photo" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("groups", "--as", "folders"),
+        ("answers", "--as", "coco"),
+        ("affinity", "--as", "csv"),
+        ("groups", "--undo", "."),
+        ("groups", "--json"),
+    ],
+)
+def test_misuse_of_export(grouped, arguments):
+    assert clew("export", *arguments, "-p", "birds").exit_code == 2
+
+
+def test_folders(grouped, here):
+    done = clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out", "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "red_birds/0.png" in done.stderr
+    assert not (here / "out").exists()
+    assert clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out").exit_code == 0
+    assert sorted(path.name for path in (here / "out" / "red_birds").iterdir()) == [
+        "0.png", "1.png", "2.png",
+    ]  # fmt: skip
+    again = clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out")
+    assert again.exit_code == 1
+    assert "nothing is overwritten" in again.stderr
+    assert clew("export", "--undo", "out").exit_code == 0
+    assert not (here / "out").exists()
+
+
+def test_moves_are_followed_and_undone(grouped, here):
+    move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
+    done = clew(*move)
+    assert done.exit_code == 2
+    assert "--yes" in done.stderr
+    assert clew(*move, "--yes").exit_code == 0
+    with grouped.open_store() as store:
+        assert store.items()[0].path == "s/red_birds/0.png"
+    assert "9 there already" in clew("add", "birds", "-p", "birds").stderr
+    assert clew("export", "--undo", "birds/s", "-p", "birds").exit_code == 0
+    with grouped.open_store() as store:
+        assert [item.path for item in store.items()] == NAMES
+
+
+def test_everything_there_and_back(grouped, here):
+    clew("annotator", "add", "cleo", "--role", "viewer", "-p", "birds")
+    assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 0
+    assert clew("init", "again", "--from", "birds", "--empty", "--name", "birds").exit_code == 0
+    done = clew("import", "all", "one", "-p", "again")
+    assert done.exit_code == 0, done.output
+    assert clew("export", "all", "-p", "again", "-o", "two").exit_code == 0
+    names = sorted(path.name for path in (here / "one").iterdir())
+    assert names == sorted(path.name for path in (here / "two").iterdir())
+    for name in names:
+        assert (here / "one" / name).read_bytes() == (here / "two" / name).read_bytes(), name
+    groups = [clew("export", "groups", "-p", each).stdout for each in ("birds", "again")]
+    assert groups[0] == groups[1]
+    assert clew("import", "all", "one", "-p", "again").exit_code == 1
+    assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 1
+
+
+# backup, migrate, doctor -------------------------------------------------------------------
+
+
+def test_backup_is_a_project(grouped, here):
+    before = clew("export", "answers", "-p", "birds").stdout
+    assert clew("backup", "-p", "birds", "-o", "copy").exit_code == 0
+    with grouped.open_store() as store:
+        store.append([pair(NAMES[7], NAMES[8], "same")])
+    assert clew("export", "answers", "-p", "copy").stdout == before
+    assert Project.open("copy").root == here / "birds"
+    assert clew("backup", "-p", "birds", "-o", "copy").exit_code == 1
+    done = clew("backup", "-p", "birds", "--json")
+    assert json.loads(done.stdout)["folder"].startswith("birds-backup-")
+
+
+def test_migrate(grouped, here):
+    before = clew("export", "answers", "-p", "birds").stdout
+    url = f"sqlite:///{here}/other.db"
+    done = clew("migrate", "-p", "birds", "--to", url)
+    assert done.exit_code == 0, done.output
+    assert Project.open("birds").store == url
+    assert clew("export", "answers", "-p", "birds").stdout == before
+    with open_store(here / "birds" / ".clew" / "clew.db", create=False) as old:
+        assert old.counts().n_answers == 3
+    assert clew("migrate", "-p", "birds", "--to", url).exit_code == 1
+
+
+def test_migrate_to_what_is_no_store(grouped):
+    done = clew("migrate", "-p", "birds", "--to", "postgresql://nobody@127.0.0.1:1/x")
+    assert done.exit_code == 1
+    assert "Traceback" not in done.output
+    assert Project.open("birds").store == ""
+
+
+def test_doctor(grouped, here):
+    done = clew("doctor", "-p", "birds")
+    assert done.exit_code == 0, done.output
+    (here / "birds" / NAMES[0]).unlink()
+    (here / "birds" / ".clew" / ".x.tmp").touch()
+    os.utime(here / "birds" / ".clew" / ".x.tmp", (0, 0))
+    done = clew("doctor", "-p", "birds", "--hashes")
+    assert done.exit_code == 1
+    assert "1 item has no file any more" in done.stdout
+    assert "leftovers: 1 file" in done.stdout
+    fixed = clew("doctor", "-p", "birds", "--fix")
+    assert fixed.exit_code == 0, fixed.output
+    assert clew("doctor", "-p", "birds").exit_code == 0
+    with grouped.open_store() as store:
+        assert store.counts().n_set_aside == 1
+
+
+def test_doctor_sees_changed_contents(grouped, here):
+    Image.new("RGB", (9, 9)).save(here / "birds" / NAMES[0])
+    assert clew("doctor", "-p", "birds").exit_code == 0
+    done = clew("doctor", "-p", "birds", "--hashes", "--json")
+    assert done.exit_code == 1
+    (bad,) = [one for one in json.loads(done.stdout) if not one["is_well"]]
+    assert "1 item changed" in bad["what"]
+
+
+def test_doctor_of_a_damaged_database(grouped, here):
+    path = here / "birds" / ".clew" / "clew.db"
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = os.urandom(4096)
+    path.write_bytes(content)
+    for extra in ("-wal", "-shm"):
+        path.with_name(path.name + extra).unlink(missing_ok=True)
+    done = clew("doctor", "-p", "birds")
+    assert done.exit_code == 1
+    assert "restore a backup" in done.stdout
+    assert "Traceback" not in done.output
+    path.unlink()
+    assert "is missing" in clew("doctor", "-p", "birds").stdout
+
+
+def test_a_newer_schema_is_refused(grouped, here):
+    with sqlite3.connect(here / "birds" / ".clew" / "clew.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")
+    connection.close()
+    done = clew("status", "-p", "birds")
+    assert done.exit_code == 1
+    assert "newer" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert clew("doctor", "-p", "birds").exit_code == 1
