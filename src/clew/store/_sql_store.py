@@ -61,6 +61,10 @@ from clew.store.base import (
 
 #: Results that are kept.
 N_RESULTS = 10
+ALL_SETTINGS = sa.select(SettingRow.name, SettingRow.value)
+PERSON = sa.select(AnnotatorRow.kinds, AnnotatorRow.is_active).where(
+    AnnotatorRow.name == sa.bindparam("name")
+)
 #: A job that has taken down this number of workers has failed.
 MAX_ATTEMPTS = 3
 
@@ -282,11 +286,7 @@ class SqlStore(Store):
                 ):
                     statuses[at] = "expired"
             settings = _settings(connection)
-            person = connection.execute(
-                sa.select(AnnotatorRow.kinds, AnnotatorRow.is_active).where(
-                    AnnotatorRow.name == annotator
-                )
-            ).first()
+            person = connection.execute(PERSON, {"name": annotator}).first()
             may_ask = person is None or person.is_active
             wanted = kinds or (person and person.kinds) or settings["kinds"]
             leases = questions.top_up(
@@ -406,7 +406,9 @@ class SqlStore(Store):
                 columns.where(TokenRow.secret == _hash(secret.encode()), TokenRow.kind == kind)
             ).first()
             token = None if row is None else _token_of(row)
-            if token is None or token.is_revoked or (token.expires or self._now()) < self._now():
+            if token is None or token.is_revoked:
+                return None
+            if token.expires is not None and token.expires < self._now():
                 return None
             if token.parent is not None:
                 statement = sa.select(TokenRow.is_revoked).where(TokenRow.id == token.parent)
@@ -786,7 +788,7 @@ def _check_setting(name: str, value: Any) -> None:
 
 
 def _settings(connection: Connection) -> dict[str, Any]:
-    rows = connection.execute(sa.select(SettingRow.name, SettingRow.value))
+    rows = connection.execute(ALL_SETTINGS)
     return {**SETTINGS, **{row.name: row.value for row in rows}}
 
 
