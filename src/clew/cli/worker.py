@@ -1,0 +1,47 @@
+"""``clew worker``: learn the answers of a project, and suggest questions."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from clew.cli._options import QUIET
+from clew.cli._projects import PROJECT, find_project
+
+
+@click.command("worker")
+@PROJECT
+@click.option(
+    "--once", is_flag=True, help="End when everything is learned and published, and no job waits."
+)
+@QUIET
+def worker_command(project: Path | None, once: bool, quiet: bool) -> None:
+    """Learn the answers of a project, publish its groups and suggest questions.
+
+    One worker at a time has a project; a second one waits until the first has ended, or was not
+    heard of for ten seconds. The app starts one by itself; start it by hand on the machine that
+    has the memory, when the store is on a server. Ctrl-C ends it after the step that it is at.
+
+    \b
+    clew worker
+    clew worker --project birds --once
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.cli._progress import Words
+    from clew.items import Media
+    from clew.worker import Worker, rows_of
+
+    found, words, stop = find_project(project), Words(quiet=quiet), threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: stop.set())
+    with found.open_store() as store, words.bar("Features") as advance:
+        words.say(f"working on {found.name}; Ctrl-C ends it")
+        media = Media(found.root, cache=found.cache)
+        rows = rows_of(found, callback=advance)
+        worker = Worker(store, rows, cache=found.cache, media=media)
+        worker.run(stop, until_rest=once)
+    result = None if stop.is_set() else worker.previous
+    if result is not None:
+        words.say(f"everything is learned, up to entry {worker.revision}")

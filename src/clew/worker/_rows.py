@@ -1,0 +1,97 @@
+"""What the model is given of the items: vectors, distances or features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.items import Item
+
+if TYPE_CHECKING:
+    from clew.collections import Project
+
+
+class Rows(NamedTuple):
+    """The items that a model is about."""
+
+    ids: list[str]
+    """Ids of the rows; items that cannot be read are left out."""
+    data: Mapping[str, Any]
+    """{"X": …} or {"distances": …} of `Session`; empty: answers alone say something."""
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - the field's name for features
+        """The features; None if there are none."""
+        return self.data.get("X")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `Session`."""
+        return {**self.data, "ids": self.ids} if self.data else {"items": self.ids}
+
+
+def no_rows(items: Sequence[Item]) -> Rows:
+    """Return rows of which nothing is known."""
+    return Rows([item.id for item in items], {})
+
+
+def is_continued(before: Rows, after: Rows) -> bool:
+    """Whether rows are those before, unchanged, and further ones."""
+    n = len(before.ids)
+    if before.X is None or after.X is None or after.ids[:n] != before.ids:
+        return False
+    if before.X.shape[1] != after.X.shape[1]:
+        return False
+    at = np.arange(n)
+    return content_of(before.X, at) == content_of(after.X, at)
+
+
+def content_of(data: Any, at: NDArray[np.int64]) -> bytes:
+    """Return the content of some rows of an array, a sparse matrix or a data frame."""
+    if hasattr(data, "iloc"):
+        return bytes(data.iloc[at].to_json(), "utf-8")
+    values = data[at].toarray() if hasattr(data, "toarray") else data[at]
+    return np.ascontiguousarray(values).tobytes()
+
+
+def rows_of(
+    project: Project, *, callback: Callable[[int, int], None] | None = None
+) -> Callable[[Sequence[Item]], Rows]:
+    """Return what finds the rows of the items of a project.
+
+    Parameters
+    ----------
+    project : Project
+        The project. Distances or vectors that people gave come first; then the columns of a table;
+        of images, sounds and texts features are computed, and kept in the project's cache.
+    callback : callable, default=None
+        Called with the number of items whose features are computed, and of all.
+
+    Returns
+    -------
+    callable
+        Takes the items and returns `Rows`; `Worker` takes it.
+    """
+
+    def rows(items: Sequence[Item]) -> Rows:
+        ids = [item.id for item in items]
+        distances = project.distances(ids)
+        if distances is not None:
+            return Rows(ids, {"distances": distances})
+        X: Any = project.vectors(ids)
+        if X is not None:
+            return Rows(ids, {"X": X})
+        if {item.kind for item in items} <= {"row", "vector"}:
+            from pandas import DataFrame
+
+            columns = DataFrame([dict(item.columns) for item in items], index=ids)
+            return Rows(ids, {"X": columns}) if len(columns.columns) else no_rows(items)
+        from clew.features import compute
+
+        features = compute(items, project.root, cache=project.cache, callback=callback)
+        return Rows(features.ids, {"X": features.X})
+
+    return rows

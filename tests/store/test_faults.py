@@ -1,0 +1,323 @@
+"""Crashes, full disks and restarts: nothing that was acknowledged is lost, nothing is twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from clew.answers import Answer, Question
+from clew.exceptions import ClewError, StoreError
+from clew.items import Item
+from clew.store import Store, Suggestion, open_store
+from tests.store.conftest import start_postgres
+
+N_ITEMS = 60
+PAIRS = [(i, j) for i in range(N_ITEMS) for j in range(i)]
+
+
+def answer_of(number: int, annotator: str = "ann") -> Answer:
+    i, j = PAIRS[number]
+    question = Question("pair", (), "asked", (f"i{i}", f"i{j}"))
+    return Answer(question, number % 2, annotator, origin="asked", id=f"{annotator}{number:06}")
+
+
+def make(address: str) -> None:
+    with open_store(address) as store:
+        store.add_items([Item(f"i{row}", "text", text=str(row)) for row in range(N_ITEMS)])
+
+
+#: Tells answers from a number on, and prints each number when it is acknowledged.
+TELL = """
+import sys
+from tests.store.test_faults import answer_of
+from clew.store import open_store
+
+address, annotator, first, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with open_store(address, create=False) as store:
+    for number in range(first, end):
+        (status,), _ = store.answer_and_lease(annotator, [answer_of(number, annotator)], 4)
+        print(number, status, flush=True)
+"""
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    root = Path(__file__).parents[2]
+    paths = [str(root), str(root / "src")]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def tell_with_kills(address: str, n: int, n_kills: int) -> None:
+    """Tell `n` answers through processes that are killed at random moments."""
+    chance, acknowledged, kills = random.Random(0), 0, 0
+    while acknowledged < n:
+        process = start(TELL, address, "ann", acknowledged, n)
+        assert process.stdout is not None
+        left = chance.randint(1, n // n_kills) if kills < n_kills else n
+        for line in process.stdout:
+            number, status = line.split()
+            assert int(number) == acknowledged
+            assert status in ("stored", "duplicate")  # written, but killed before it was told
+            acknowledged += 1
+            left -= 1
+            if left == 0:
+                time.sleep(chance.random() * 0.01)  # in the middle of the next one
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+                break
+        process.stdout.close()
+        process.wait()
+    assert kills == n_kills
+    with open_store(address, create=False) as store:
+        ids = [each.entry.id for each in store.log()]
+        assert ids == [answer_of(number).id for number in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_kills"), [(60, 2), pytest.param(1000, 25, marks=pytest.mark.slow)]
+)
+def test_no_answer_is_lost_or_twice_when_the_server_is_killed(
+    tmp_path: Path, n: int, n_kills: int
+) -> None:
+    address = str(tmp_path / "clew.db")
+    make(address)
+    tell_with_kills(address, n, n_kills)
+    with sqlite3.connect(address) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.slow
+def test_no_answer_is_lost_on_postgres_when_clients_are_killed(postgres: str) -> None:
+    address = f"{postgres}&project=killed"
+    make(address)
+    tell_with_kills(address, 1000, 25)
+
+
+@pytest.mark.parametrize("where", ["sqlite", "postgres"])
+def test_two_servers_write_at_once(
+    where: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    address = str(tmp_path / "clew.db")
+    if where == "postgres":
+        address = f"{request.getfixturevalue('postgres')}&project=two"
+    make(address)
+    with open_store(address) as store:
+        store.replace_pool(
+            Suggestion(Question("pair", (), "asked", (f"i{i}", f"i{j}"))) for i, j in PAIRS[200:300]
+        )
+    seen: list[int] = []
+    processes = [start(TELL, address, name, 0, 60) for name in ("ann", "bob")]
+    with open_store(address) as store:  # a reader that never misses an entry
+        while any(process.poll() is None for process in processes):
+            seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
+        seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
+        outputs = [process.communicate()[0] for process in processes]
+        assert all(output.count("stored") == 60 for output in outputs)
+        assert seen == [each.seq for each in store.log()] == list(range(1, 121))
+        held = [lease.question for lease in store.leases()]
+        assert len(held) == 8
+        assert len(set(held)) == 8
+
+
+def test_twenty_people_at_once_share_commits(tmp_path: Path) -> None:
+    address = str(tmp_path / "clew.db")
+    make(address)
+    with open_store(address) as store:
+
+        def tell(name: str) -> None:
+            for number in range(10):
+                (status,), _ = store.answer_and_lease(name, [answer_of(number, name)], 0)
+                assert status == "stored"
+
+        people = [threading.Thread(target=tell, args=(f"p{k}",), daemon=True) for k in range(20)]
+        for person in people:
+            person.start()
+        for person in people:
+            person.join()
+        assert store.counts().n_answers == 200
+        assert store.changes()["log"] < 200  # many answers joined one transaction
+
+
+FULL = """
+import resource, signal, sys
+from tests.store.test_faults import answer_of
+from clew.exceptions import StoreError
+from clew.store import open_store
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+number = 0
+with open_store(sys.argv[1], create=False) as store:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+    try:
+        while True:
+            store.append([answer_of(number)])
+            number += 1
+    except StoreError as error:
+        assert "nothing was written" in str(error), error
+    assert store.last_seq() == number, (store.last_seq(), number)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    store.append([answer_of(number)])  # there is room again
+print(number + 1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit of file sizes here")
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    address = str(tmp_path / "clew.db")
+    make(address)
+    process = start(FULL, address, 400_000)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    n = int(output)
+    assert n > 3
+    with open_store(address, create=False) as store:
+        assert [each.entry.id for each in store.log()] == [answer_of(at).id for at in range(n)]
+
+
+READ_ONLY = """
+import os, sys
+from tests.store.test_faults import answer_of
+from clew.exceptions import StoreError
+from clew.store import open_store
+import clew.store._sql_store
+
+if os.geteuid() == 0:
+    os.setuid(65534)  # root may write everything
+try:
+    with open_store(sys.argv[1], create=False) as store:
+        store.append([answer_of(0)])
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_may_not_be_written_is_refused() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="clew-read-only-"))
+    try:
+        address = str(folder / "clew.db")
+        make(address)
+        (folder / "clew.db").chmod(0o444)
+        folder.chmod(0o555)
+        output, _ = start(READ_ONLY, address).communicate(timeout=60)
+        assert "clew.db" in output
+        assert "may not be written" in output or "you may not read it" in output
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_schema_of_a_newer_clew_is_refused(address: str) -> None:
+    if address == ":memory:":
+        pytest.skip("a store in memory has no file")
+    make(address)
+    import sqlalchemy as sa
+
+    from clew.store._sql_store import SqlStore
+
+    with open_store(address) as store:
+        assert isinstance(store, SqlStore)
+        store._database.write(
+            lambda transaction: transaction.connection.execute(
+                sa.text("UPDATE alembic_version SET version_num = '9999'")
+            )
+        )
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"schema 9999, of a newer clew.*nothing was changed"):
+            open_store(address)
+
+
+def test_what_is_no_project_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="clew init"):
+        open_store(tmp_path / "clew.db", create=False)
+    assert not (tmp_path / "clew.db").exists()
+    with pytest.raises(StoreError, match="is a folder"):
+        open_store(tmp_path)
+    other = tmp_path / "photo.jpg"
+    other.write_bytes(b"\xff\xd8" + bytes(10_000))
+    with pytest.raises(StoreError, match="no SQLite file"):
+        open_store(other)
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE mine (a)")
+    with pytest.raises(StoreError, match="holds no project"):
+        open_store(tmp_path / "other.db", create=False)
+    with pytest.raises(StoreError, match="SQLite or PostgreSQL"):
+        open_store("mysql+pymysql://host/db")
+    with pytest.raises(StoreError, match="no such file or folder"):
+        open_store(tmp_path / "nowhere" / "clew.db")
+    with pytest.raises(StoreError, match="the server is away"):
+        open_store("postgresql://nobody@localhost:1/none")
+
+
+def test_a_password_is_never_shown(postgres: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("postgresql://nobody:hunter2@localhost:1/none")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_damaged_artifacts_are_not_returned(tmp_path: Path) -> None:
+    address = str(tmp_path / "clew.db")
+    with open_store(address) as store:
+        store.put_artifact("map", 3, b"content")
+    with sqlite3.connect(address) as connection:
+        connection.execute("UPDATE artifacts SET content = ?", (b"kontent",))
+    with open_store(address) as store:
+        assert store.artifact("map") is None
+
+
+@pytest.mark.slow
+def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
+    server = start_postgres(tmp_path / "postgres")
+    address = server.get_uri()
+    make(address)
+    n_failed = [0]
+    stores = [open_store(address), open_store(address)]
+
+    def tell(store: Store, name: str) -> None:
+        number = 0
+        while number < 150:
+            try:
+                (status,), _ = store.answer_and_lease(name, [answer_of(number, name)], 0)
+            except ClewError:
+                n_failed[0] += 1
+                time.sleep(0.05)  # as an outbox does: the same entry again
+            else:
+                assert status in ("stored", "duplicate")
+                number += 1
+                time.sleep(0.01)
+
+    people = [threading.Thread(target=tell, args=(stores[k % 2], f"p{k}"), daemon=True) for k in range(4)]
+    for person in people:
+        person.start()
+    time.sleep(0.7)
+    server.stop()
+    time.sleep(0.3)
+    server.start()
+    time.sleep(0.7)
+    os.kill(server.get_pid() or 0, signal.SIGKILL)  # it recovers from its own log
+    time.sleep(0.5)
+    server.start()
+    for person in people:
+        person.join()
+    assert n_failed[0] > 0
+    ids = [each.entry.id for each in stores[0].log()]
+    assert sorted(ids) == sorted(
+        answer_of(number, f"p{k}").id for k in range(4) for number in range(150)
+    )
+    for store in stores:
+        store.close()
+    server.cleanup()
