@@ -2,5 +2,6 @@
 
 from clew.datasets._generators import make_face_like, make_leaf_like
 from clew.datasets._load import Dataset, load
+from clew.datasets._pictures import Pictures, load_pictures
 
-__all__ = ["Dataset", "load", "make_face_like", "make_leaf_like"]
+__all__ = ["Dataset", "Pictures", "load", "load_pictures", "make_face_like", "make_leaf_like"]
