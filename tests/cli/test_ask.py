@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, save_npz
 from scipy.spatial.distance import pdist, squareform
 
 from clew import Question
+from clew.answers import Edit, entry_to_json, items_of
 from clew.cli import main
 from clew.cli.asking._replies import Asked, Command, keys_of, meaning
 from clew.store import AnswerFile
@@ -116,6 +117,11 @@ def test_rows_without_ids_may_be_added(ask, rows, here):
     assert ask("t.csv", ["same"]).exit_code == 0
 
 
+def word(entry):
+    """The answer of an entry, as in the file; empty for a retraction."""
+    return json.loads(entry_to_json(entry))["answer"] or ""
+
+
 class Labels:
     """Answers the questions of ``--json`` by the first letter of an id."""
 
@@ -142,13 +148,13 @@ def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     assert "3 answers in answers.jsonl" in done.stderr
     assert "clew group" in done.stderr
     first = entries()
-    assert [entry.word for entry in first.standing] == ["same", "different", "dont_know"]
+    assert [word(entry) for entry in first.standing] == ["same", "different", "dont_know"]
     done = ask(rows, ["d"])
     assert "continues after 3 answers" in done.stderr
     assert "question 4:" in done.stdout
     second = entries()
     assert second.entries[:3] == first.entries
-    asked = [frozenset(entry.items) for entry in second.entries]
+    asked = [frozenset(items_of(entry)) for entry in second.entries]
     assert len(set(asked)) == 4
     assert all(entry.annotator == "ann" and entry.ms >= 0 for entry in second.entries)
 
@@ -158,18 +164,20 @@ def test_order_shown_is_stored(ask, rows):
     shown = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  ")]
     found = [entry.shown for entry in entries().entries]
     assert [tuple(shown[at : at + 2]) for at in range(0, 12, 2)] == found
-    assert {entry.shown == entry.items for entry in entries().entries} == {True, False}
+    assert {entry.shown == items_of(entry) for entry in entries().entries} == {True, False}
 
 
 def test_undo_asks_the_same_question_again(ask, rows):
     done = ask(rows, ["undo", "same", "undo", "d", "k", "u", "u", "q"])
     assert "there is no answer to take back" in done.stdout
     file = entries()
-    assert [entry.word for entry in file.entries] == ["same", "", "different", "dont_know", "", ""]
+    assert [word(entry) for entry in file.entries] == ["same", "", "different", "dont_know", "", ""]
     assert file.standing == []
-    assert file.entries[0].items == file.entries[2].items
+    assert items_of(file.entries[0]) == items_of(file.entries[2])
     done = ask(rows, ["same", "undo", "q"])
-    assert set(entries().entries[-1].items) == set(file.entries[0].items)
+    again = entries().entries
+    assert again[-1].revokes == again[-2].id
+    assert set(items_of(again[-2])) == set(items_of(file.entries[0]))
 
 
 def test_undo_after_a_new_start(ask, rows):
@@ -213,6 +221,7 @@ def test_json_is_for_programs(ask, rows):
     found = objects(done)
     assert found[0]["kind"] == "pair"
     assert found[0]["answers"] == ["same", "different", "dont_know"]
+    assert found[0]["flags"] == ["not_comparable", "bad_item 1", "bad_item 2"]
     assert found[1]["answers"] == 1
     assert found[1]["saved"] == entries().entries[0].id
     assert {"revoked", "message", "status"} <= {key for one in found for key in one}
@@ -234,7 +243,7 @@ def test_answers_about_unknown_items_are_refused(ask, rows, here):
     ask(rows, ["d"])
     text = rows.read_text()
     rows.write_text(text.replace("a0", "z0").replace("b1", "z1").replace("a1", "z2"))
-    for name in set("".join(entries().entries[0].items)):
+    for name in set("".join(items_of(entries().entries[0]))):
         assert name in "ab01234"
     rows.write_text("\n".join(["id,x", "p,1", "q,2", "r,5"]))
     before = (here / "answers.jsonl").read_bytes()
@@ -250,7 +259,7 @@ def test_incomplete_line_is_reported_and_skipped(ask, rows, here):
     (here / "answers.jsonl").write_bytes(whole[:-20])
     done = ask(rows, ["k"])
     assert "answers.jsonl, line 2: is incomplete, and is skipped" in done.stderr
-    assert [entry.word for entry in entries().standing] == ["different", "dont_know"]
+    assert [word(entry) for entry in entries().standing] == ["different", "dont_know"]
 
 
 def test_full_disk_ends_with_a_clear_last_line(ask, rows, monkeypatch):
@@ -335,3 +344,40 @@ def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
     assert (record["kind"], record["answer"]) == ("odd_one_out", "all_alike")
     if not options:
         assert "if all three differ: don't know" in done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_flags_are_answers_about_the_question(ask, rows, here, options):
+    done = ask(rows, ["c", "bad", "bad 2", "bad_item 1", "s"], *options)
+    assert done.exit_code == 0, done.stderr
+    assert "say which item cannot be judged: bad 1" in done.stdout
+    lines = [json.loads(line) for line in (here / "answers.jsonl").read_text().splitlines()]
+    assert [one["answer"] for one in lines] == ["not_comparable", "bad_item", "bad_item", "same"]
+    assert lines[1]["bad"] == lines[1]["shown"][1:]
+    assert lines[2]["bad"] == lines[2]["shown"][:1]
+    bad = {*lines[1]["bad"], *lines[2]["bad"]}
+    assert not bad & set(lines[3]["items"])  # nobody is asked about these any more
+    again = ask(rows, ["d"])
+    assert not bad & set(items_of(entries().entries[-1]))
+    assert "continues after 4 answers" in again.stderr
+    grouped = CliRunner().invoke(main, ["group", str(rows), "--answers", "answers.jsonl"])
+    assert grouped.exit_code == 0, grouped.output
+
+
+def test_the_status_says_what_is_left_out_and_how_people_agree_with_themselves(ask, tmp_path):
+    ids = [f"{at:02d}" for at in range(30)]
+    lines = [f"{name},{at % 3}.{at:02d}" for at, name in enumerate(ids)]
+    table = tmp_path / "many.csv"
+    table.write_text("\n".join(["id,x", *lines]) + "\n")
+    ask(table, ["bad 1", "k"])
+    file = AnswerFile("answers.jsonl", ids)
+    file.append(Edit("set_aside", ["07"], annotator="ann"))
+    done = ask(table, [*["d", "s"] * 25, "", "q"])
+    assert done.exit_code == 0, done.output
+    assert "bad items: " in done.stdout
+    assert "set aside: 1 item, in no group" in done.stdout
+    assert "with oneself: " in done.stdout
+    asked = [set(items_of(entry)) for entry in AnswerFile("answers.jsonl", ids).entries[3:]]
+    assert not any("07" in names for names in asked)
+    assert sum(json.loads(line).get("repeat", 0)
+               for line in Path("answers.jsonl").read_text().splitlines()) >= 1  # fmt: skip

@@ -113,8 +113,9 @@ SHARED_HELPERS = {
     "clew.tables._records": ("clew.cli",),
     "clew.trust._outcomes": ("clew.cluster",),
 }
-#: Imports between folders that close a circle, with a reason: there are none.
-CIRCLES: tuple[tuple[str, str], ...] = ()
+#: Imports between folders that close a circle, with a reason: Session.open(worker=True) starts the
+#: worker, which owns a session.
+CIRCLES: tuple[tuple[str, str], ...] = (("clew.session", "clew.worker (public)"),)
 
 
 def allowed_parts(part: str) -> frozenset[str]:
@@ -131,6 +132,9 @@ def allowed_parts(part: str) -> frozenset[str]:
         # A store holds items.
         return below | {part, "answers", "constraints"} | ({"items"} if part == "store" else set())
     layers = below | set(LAYERS[: LAYERS.index(part) + 1])
+    if part == "session":
+        # Session.open(worker=True) starts the worker, which owns a session.
+        layers |= {"worker"}
     return layers | SIDE_PARTS if part in SIDE_PART_USERS else layers
 
 

@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.store.conftest import start_postgres
 
 from clew.answers import Answer, Question
 from clew.exceptions import ClewError, StoreError
 from clew.items import Item
 from clew.store import Store, Suggestion, open_store
-from tests.store.conftest import start_postgres
 
 N_ITEMS = 60
 PAIRS = [(i, j) for i in range(N_ITEMS) for j in range(i)]
@@ -300,7 +300,9 @@ def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
                 number += 1
                 time.sleep(0.01)
 
-    people = [threading.Thread(target=tell, args=(stores[k % 2], f"p{k}"), daemon=True) for k in range(4)]
+    people = [
+        threading.Thread(target=tell, args=(stores[k % 2], f"p{k}"), daemon=True) for k in range(4)
+    ]
     for person in people:
         person.start()
     time.sleep(0.7)

@@ -83,8 +83,9 @@ def test_people_are_asked_before_there_is_a_model_and_their_answers_are_no_check
         for lease in store.lease("ann", 4):
             asked.append(lease.question)
             store.answer_and_lease("ann", [answer(lease.question)], 0)
-    assert {question.origin for question in asked} == {"imported"}
-    assert len({question.ids for question in asked}) == len(asked) >= 30
+    assert len(asked) >= 30
+    assert {question.origin for question in asked if not question.repeat} == {"imported"}
+    assert len(set(asked)) == len(asked)
     while store.result_revision() is None and time.monotonic() < end:
         time.sleep(0.05)
     stop.set()
@@ -201,7 +202,9 @@ def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
     with pytest.raises(LeaseLostError, match="another worker has this project"):
         Worker(store, rows).run(until_rest=True)
     stop = threading.Event()
-    thread = threading.Thread(target=Worker(store, rows, name="second").run, args=(stop,), daemon=True)
+    thread = threading.Thread(
+        target=Worker(store, rows, name="second").run, args=(stop,), daemon=True
+    )
     thread.start()
     time.sleep(0.2)
     assert store.result_revision() is None

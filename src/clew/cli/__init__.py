@@ -22,6 +22,7 @@ from clew.cli.review import review
 from clew.cli.simulate import simulate
 from clew.cli.status import status
 from clew.cli.subclusters import subclusters
+from clew.cli.worker import worker_command
 
 __all__ = ["main"]
 
@@ -45,6 +46,6 @@ def main() -> None:
 
 for command in (
     add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_,
-    init, migrate, review, simulate, status, subclusters,
+    init, migrate, review, simulate, status, subclusters, worker_command,
 ):  # fmt: skip
     main.add_command(command)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import Answer, Edit, Kind, Question, Retraction, new_id
+from clew.answers import Answer, Edit, Kind, Question, Retraction, new_id, question_key
 from clew.exceptions import InvalidArgumentError, ProjectNotFoundError
 from clew.oracles import Oracle
 from clew.store import Store, open_store
@@ -182,11 +182,9 @@ class StoreSession:
         InvalidArgumentError
             If this person did not answer the question.
         """
-        named = self._named(question)
-        wanted = replace(named, rows=())
-        names = [str(name) for name in named.ids or ()]
-        for each in self.store.log(annotator=annotator, items=names, only_standing=True):
-            if isinstance(each.entry, Answer) and each.entry.question == wanted:
+        wanted = _key(self._named(question))
+        for each in self.store.log(annotator=annotator, only_standing=True, newest_first=True):
+            if isinstance(each.entry, Answer) and _key(each.entry.question) == wanted:
                 self.store.append([Retraction(each.entry.id, annotator)])
                 return each.entry
         raise InvalidArgumentError(f"{question} has no answer of {annotator!r}")
@@ -378,6 +376,12 @@ class StoreResult:
     def __repr__(self) -> str:
         n = len(set(self.group_ids_.tolist()) - {-1})
         return f"StoreResult({len(self.ids)} items in {n} groups, revision {self.revision})"
+
+
+def _key(question: Question) -> tuple[object, ...]:
+    """Return the same for questions that ask the same, as often repeated."""
+    ids = [str(name) for name in question.ids or ()]
+    return *question_key(question.kind, ids), question.parts, question.repeat
 
 
 def open_session(path_or_url: str | os.PathLike[str], *, worker: bool = False) -> StoreSession:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew.answers import DIFFERENT, KINDS, SAME, Answer, expand, standing
+from clew.answers import DIFFERENT, KINDS, SAME, Answer, as_table_answers, expand, standing
 from clew.cluster import purest_examples
 from clew.cluster.guided import Alternative, GuidedResult
 from clew.cluster.guided._explain import chain_of_answers
@@ -449,15 +449,18 @@ def _sums(keys: NDArray[np.int64], votes: Floats) -> Floats:
     return np.asarray(np.bincount(at, np.concatenate([votes, votes]))[at])
 
 
-def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
-    return np.flatnonzero([answer.question.kind == kind for answer in answers])
-
-
 def _in_order(answers: Sequence[Answer], doubts: AnswerPosterior) -> Floats:
-    """Return the probabilities in the order of the answers; 0 for don't-knows."""
+    """Return the probabilities in the order of the answers; 0 for don't-knows.
+
+    An answer of several pairs is as doubtful as the most doubtful one.
+    """
     p_wrong = np.zeros(len(answers))
+    positions: dict[str, list[int]] = {kind: [] for kind in KINDS}
+    for at, answer in enumerate(answers):
+        for one in as_table_answers([answer]):
+            positions[one.question.kind].append(at)
     for kind, of_kind in zip(KINDS, doubts, strict=True):
-        p_wrong[_positions(answers, kind)] = np.nan_to_num(of_kind)
+        np.maximum.at(p_wrong, np.array(positions[kind], np.int64), np.nan_to_num(of_kind))
     return p_wrong
 
 

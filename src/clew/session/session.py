@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,6 +23,7 @@ from clew.questions import Strategy
 from clew.session._edits import Preview, preview_of
 from clew.session._items import items_of as session_items, started
 from clew.session._loop import Applied, Loop, Suggestion
+from clew.session._open import StoreSession, open_session
 from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
 from clew.session._snapshot import read_snapshot, resume, snapshot_of
@@ -555,6 +557,49 @@ class Session:
         with self._loop.model() as model, self._loop.recording:
             return snapshot_of(self._loop, model.strategy.state())
 
+    @staticmethod
+    def open(path_or_url: str | os.PathLike[str], *, worker: bool = False) -> StoreSession:
+        """Open the session of a project, which is shared with everybody who has it open.
+
+        Parameters
+        ----------
+        path_or_url : str or path-like
+            Folder of the project, its folder ``.clew``, a file of SQLite, or the address of a
+            database of PostgreSQL.
+        worker : bool, default=False
+            Whether a thread here learns the answers and suggests questions, as ``clew worker``
+            does. If another worker has the project, it waits until that one ends. False: others
+            learn, and `result` is what they have published last.
+
+        Returns
+        -------
+        StoreSession
+            It has the verbs of a session; `ask`, `tell` and `undo` talk to the store.
+
+        Raises
+        ------
+        ProjectNotFoundError
+            If there is no project.
+        StoreError
+            If the store cannot be opened, or a newer clew has made it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import clew
+        >>> from clew.collections import Project
+        >>> from clew.items import Item
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Project.create(folder).open_store() as store:
+        ...         _ = store.add_items(Item(name, "text", text=name) for name in ("wren", "owl"))
+        ...     with clew.Session.open(folder) as session:
+        ...         question = session.question("wren", "owl")
+        ...         _ = session.tell(question, "different", annotator="ann")
+        ...         len(session.answers)
+        1
+        """
+        return open_session(path_or_url, worker=worker)
+
     @classmethod
     def restore(
         cls, X: ArrayLike | Any | None, snapshot: bytes, entries: Iterable[Entry], **parameters: Any
@@ -784,7 +829,8 @@ def with_rows(X: Any, new: Any) -> Any:
 
             return pd.concat([X, new[list(X.columns)]], ignore_index=True)
         if issparse(X):
-            return vstack([csr_array(X), csr_array(new)])
+            both: list[Any] = [X, new]
+            return vstack([csr_array(each) for each in both])
         return np.vstack([np.asarray(X), np.asarray(new)])
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidDataError(

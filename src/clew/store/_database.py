@@ -126,20 +126,13 @@ class Database:
                 self._commit(works)
 
     def _commit(self, works: list[_Work]) -> None:
-        outcomes: list[tuple[_Work, Any, Exception | None]] = []
+        outcomes: list[_Outcome] = []
         try:
             with errors_of(self.engine), self._exclusive(), self.transaction() as transaction:
-                for work in works:
-                    # An error of one must not undo the others.
-                    savepoint = transaction.connection.begin_nested()
-                    try:
-                        outcomes.append((work, work.call(transaction), None))
-                        savepoint.commit()
-                    except SQLAlchemyError:
-                        raise
-                    except Exception as error:
-                        savepoint.rollback()
-                        outcomes.append((work, None, error))
+                if len(works) == 1:
+                    outcomes.append((works[0], works[0].call(transaction), None))
+                else:
+                    outcomes = [self._outcome(work, transaction) for work in works]
         except Exception as error:
             if len(works) > 1:  # find out whose error it is
                 for work in works:
@@ -154,6 +147,19 @@ class Database:
                 work.future.set_exception(failure)
         with self._changed:
             self._changed.notify_all()
+
+    def _outcome(self, work: _Work, transaction: Transaction) -> _Outcome:
+        """Do one of several works; an error of its own does not undo the others."""
+        savepoint = transaction.connection.begin_nested()
+        try:
+            value = work.call(transaction)
+        except SQLAlchemyError:
+            raise
+        except Exception as error:
+            savepoint.rollback()
+            return work, None, error
+        savepoint.commit()
+        return work, value, None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -247,6 +253,9 @@ class Database:
 class _Work(NamedTuple):
     call: Callable[[Transaction], Any]
     future: Future[Any]
+
+
+_Outcome = tuple[_Work, Any, Exception | None]
 
 
 def name_of(engine: Engine) -> str:

@@ -64,6 +64,22 @@ def standing_answers() -> sa.ColumnElement[bool]:
     return LogRow.question.is_not(None) & ~is_revoked
 
 
+# Statements of each answer, made once.
+_IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+LAST_SEQ = sa.select(sa.func.max(LogRow.seq))
+ROWS = sa.select(ItemRow.id, ItemRow.row).where(ItemRow.id.in_(_IDS))
+LINES = sa.select(LogRow.id, LogRow.line).where(LogRow.id.in_(_IDS))
+GIVEN = (
+    sa.select(LogRow.annotator, LogRow.question, LogRow.id, LogRow.value)
+    .where(LogRow.question.in_(sa.bindparam("keys", expanding=True)), standing_answers())
+    .order_by(LogRow.seq)
+)
+NAMES = sa.select(AnnotatorRow.name).where(
+    AnnotatorRow.name.in_(sa.bindparam("names", expanding=True))
+)
+NEW_ENTRY, NEW_ABOUT = sa.insert(LogRow), sa.insert(AboutRow)
+
+
 def append(
     transaction: Transaction, entries: Sequence[Entry], *, is_live: bool = False
 ) -> list[Status]:
@@ -77,7 +93,7 @@ def append(
         row_of = _rows(connection, part)
         lines = _lines(connection, part)
         answered = _answered(connection, part) if is_live else {}
-        first = connection.execute(sa.select(sa.func.max(LogRow.seq))).scalar() or 0
+        first = connection.execute(LAST_SEQ).scalar() or 0
         new: list[dict[str, Any]] = []
         about: list[dict[str, int]] = []
         set_aside: list[tuple[bool, Entry]] = []
@@ -106,9 +122,9 @@ def append(
             ):
                 set_aside.append((isinstance(entry, Edit), entry))
         if new:
-            connection.execute(sa.insert(LogRow), new)
+            connection.execute(NEW_ENTRY, new)
             if about:
-                connection.execute(sa.insert(AboutRow), about)
+                connection.execute(NEW_ABOUT, about)
             transaction.topics.add("log")
             _add_annotators(transaction, part)
         for _, entry in set_aside:
@@ -199,8 +215,7 @@ def _rows(connection: Connection, entries: Sequence[Entry]) -> dict[str, int]:
     names = {name for entry in entries for name in names_of(entry)}
     row_of: dict[str, int] = {}
     for part in chunks(names):
-        statement = sa.select(ItemRow.id, ItemRow.row).where(ItemRow.id.in_(part))
-        row_of |= {item.id: item.row for item in connection.execute(statement)}
+        row_of |= {item.id: item.row for item in connection.execute(ROWS, {"ids": part})}
     if len(row_of) < len(names):
         unknown = sorted(names - row_of.keys())
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
@@ -214,8 +229,7 @@ def _rows(connection: Connection, entries: Sequence[Entry]) -> dict[str, int]:
 def _lines(connection: Connection, entries: Sequence[Entry]) -> dict[str, str]:
     """Return those of some entries that are in the log, by their ids."""
     ids = [entry.id for entry in entries]
-    statement = sa.select(LogRow.id, LogRow.line).where(LogRow.id.in_(ids))
-    return {row.id: row.line for row in connection.execute(statement)}
+    return {row.id: row.line for row in connection.execute(LINES, {"ids": ids})}
 
 
 def _answered(
@@ -223,14 +237,9 @@ def _answered(
 ) -> dict[tuple[str, str], tuple[str, int]]:
     """Return the standing answers of the same people to the same questions: id and value."""
     keys = {key_of(entry.question) for entry in entries if isinstance(entry, Answer)}
-    statement = (
-        sa.select(LogRow.annotator, LogRow.question, LogRow.id, LogRow.value)
-        .where(LogRow.question.in_(keys), standing_answers())
-        .order_by(LogRow.seq)
-    )
     return {
         (annotator, cast(str, question)): (name, cast(int, value))
-        for annotator, question, name, value in connection.execute(statement)
+        for annotator, question, name, value in connection.execute(GIVEN, {"keys": list(keys)})
     }
 
 
@@ -246,8 +255,7 @@ def _add_annotators(transaction: Transaction, entries: Sequence[Entry]) -> None:
         for entry in entries
     }
     connection = transaction.connection
-    statement = sa.select(AnnotatorRow.name).where(AnnotatorRow.name.in_(list(kinds)))
-    new = kinds.keys() - set(connection.execute(statement).scalars())
+    new = kinds.keys() - set(connection.execute(NAMES, {"names": list(kinds)}).scalars())
     if not new:
         return
     last = connection.execute(sa.select(sa.func.max(AnnotatorRow.number))).scalar() or 0
@@ -293,11 +301,11 @@ def _mark(transaction: Transaction, ids: Sequence[str], why: str | None) -> None
 def drop_questions(connection: Connection, ids: set[str]) -> None:
     """Take questions about some items out of the pool and back from who holds them."""
     pool = connection.execute(sa.select(PoolRow.rank, PoolRow.body)).all()
-    ranks = [rank for rank, body in pool if not ids.isdisjoint(body["items"])]
+    ranks = [rank for rank, body in pool if not ids.isdisjoint(json.loads(body)["items"])]
     connection.execute(sa.delete(PoolRow).where(PoolRow.rank.in_(ranks)))
     held = connection.execute(
         sa.select(LeaseRow.token, LeaseRow.body).where(LeaseRow.state == "held")
     ).all()
-    tokens = [token for token, body in held if not ids.isdisjoint(body["items"])]
+    tokens = [token for token, body in held if not ids.isdisjoint(json.loads(body)["items"])]
     statement = sa.update(LeaseRow).where(LeaseRow.token.in_(tokens)).values(state="released")
     connection.execute(statement)

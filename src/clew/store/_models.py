@@ -70,7 +70,9 @@ class PoolRow(Base):
 
     rank: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     question: Mapped[str] = mapped_column(unique=True)
-    body: Mapped[dict[str, Any]]
+    kind: Mapped[str]
+    body: Mapped[str]
+    """The question, as JSON."""
     is_check: Mapped[bool]
     probability: Mapped[float | None]
     score: Mapped[float]
@@ -84,7 +86,8 @@ class LeaseRow(Base):
     token: Mapped[str] = mapped_column(primary_key=True)
     annotator: Mapped[str] = mapped_column(index=True)
     question: Mapped[str] = mapped_column(index=True)
-    body: Mapped[dict[str, Any]]
+    body: Mapped[str]
+    """The question, as JSON."""
     revision: Mapped[int] = mapped_column(BigInteger)
     position: Mapped[int]
     """Order in which one person is asked."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from sqlalchemy.engine import Connection, Row
 
 from clew.answers import Answer, Kind, Question, entry_from_json
 from clew.store._database import Transaction
-from clew.store._log import chunks, key_of, standing_answers
+from clew.store._log import LAST_SEQ, chunks, key_of, standing_answers
 from clew.store._models import ItemRow, LeaseRow, LogRow, PoolRow
 from clew.store.base import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
 
@@ -22,35 +23,59 @@ from clew.store.base import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
 FORGOTTEN_SECONDS = 7 * 24 * 3600
 
 
-def question_to_dict(question: Question) -> dict[str, Any]:
+# Statements of each answer, made once.
+_TOKENS: sa.BindParameter[Any] = sa.bindparam("tokens", expanding=True)
+_QUESTIONS: sa.BindParameter[Any] = sa.bindparam("questions", expanding=True)
+N_GIVEN = sa.select(sa.func.count()).where(
+    LogRow.annotator == sa.bindparam("name"), LogRow.question.is_not(None)
+)
+POOL = sa.select(*PoolRow.__table__.columns).order_by(PoolRow.rank)
+LIVE = (
+    sa.select(*LeaseRow.__table__.columns)
+    .where(
+        LeaseRow.state == "held",
+        LeaseRow.expires > sa.bindparam("now"),
+        LeaseRow.expires <= sa.bindparam("until"),
+    )
+    .order_by(LeaseRow.annotator, LeaseRow.position)
+)
+OPEN_LEASES = sa.select(*LeaseRow.__table__.columns).where(
+    LeaseRow.question.in_(_QUESTIONS), LeaseRow.state != "answered"
+)
+ANSWERED = sa.select(LogRow.question, LogRow.annotator).where(
+    LogRow.question.in_(_QUESTIONS), standing_answers()
+)
+NEW_LEASE = sa.insert(LeaseRow)
+CLOSE = sa.update(LeaseRow).where(LeaseRow.token.in_(_TOKENS)).values(state=sa.bindparam("new"))
+RENEW = sa.update(LeaseRow).where(LeaseRow.token.in_(_TOKENS)).values(expires=sa.bindparam("until"))
+
+
+def question_to_json(question: Question) -> str:
     """Return a question as JSON."""
-    return {
+    record = {
         "kind": question.kind,
         "items": [str(name) for name in question.ids or ()],
         "origin": question.origin,
-        "parts": list(question.parts),
+        "parts": question.parts,
         "repeat": question.repeat,
         "check": question.check,
     }
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
-def question_from_dict(body: Mapping[str, Any]) -> Question:
+def question_from_json(text: str) -> Question:
     """Make a question from its JSON."""
+    body = json.loads(text)
     return Question(
-        body["kind"],
-        (),
-        body["origin"],
-        tuple(body["items"]),
-        tuple(body["parts"]),
-        body["repeat"],
-        body["check"],
-    )
+        body["kind"], (), body["origin"], tuple(body["items"]), tuple(body["parts"]),
+        body["repeat"], body["check"],
+    )  # fmt: skip
 
 
 def lease_of(row: Row[Any] | LeaseRow) -> Lease:
     """Make the record of a row of leases."""
     return Lease(
-        row.token, row.annotator, question_from_dict(row.body), row.revision, row.expires,
+        row.token, row.annotator, question_from_json(row.body), row.revision, row.expires,
         cast(Any, row.state),
     )  # fmt: skip
 
@@ -66,9 +91,8 @@ def is_live(now: float) -> sa.ColumnElement[bool]:
 
 def live_leases(connection: Connection, now: float) -> Sequence[LeaseRow]:
     """Return the rows of all leases that hold, in the order in which people are asked."""
-    statement = sa.select(*LeaseRow.__table__.columns).where(is_live(now))
-    order = statement.order_by(LeaseRow.annotator, LeaseRow.position)
-    return cast(Sequence[LeaseRow], connection.execute(order).all())
+    rows = connection.execute(LIVE, {"now": now, "until": now + LEASE_SECONDS})
+    return cast(Sequence[LeaseRow], rows.all())
 
 
 def close_leases(
@@ -79,17 +103,14 @@ def close_leases(
     held: dict[tuple[str, str], bool] = {}
     for part in chunks(keys):
         questions = [question for _, question in part]
-        statement = sa.select(
-            LeaseRow.token, LeaseRow.annotator, LeaseRow.question, is_live(now).label("live")
-        ).where(LeaseRow.question.in_(questions), LeaseRow.state != "answered")
         tokens = []
-        for row in connection.execute(statement):
-            at = row.annotator, row.question
+        for row in connection.execute(OPEN_LEASES, {"questions": questions}):
+            at, is_held = (row.annotator, row.question), row.state == "held"
             if at in keys:
                 tokens.append(row.token)
-                held[at] = held.get(at, False) or bool(row.live)
-        change = sa.update(LeaseRow).where(LeaseRow.token.in_(tokens)).values(state="answered")
-        connection.execute(change)
+                is_on_time = is_held and now < row.expires <= now + LEASE_SECONDS
+                held[at] = held.get(at, False) or is_on_time
+        _set_state(connection, tokens, "answered")
     return held
 
 
@@ -108,42 +129,30 @@ def top_up(
     connection = transaction.connection
     live = live_leases(connection, now)
     mine = [row for row in live if row.annotator == annotator]
-    pool = connection.execute(sa.select(*PoolRow.__table__.columns).order_by(PoolRow.rank)).all()
-    people = _people(connection, [row.question for row in pool], live)
-    free = [
-        row
-        for row in pool
-        if row.body["kind"] in kinds
-        and annotator not in people[row.question]
-        and len(people[row.question]) < overlap
-    ]
-    last = connection.execute(sa.select(sa.func.max(LogRow.seq))).scalar() or 0
+    last = connection.execute(LAST_SEQ).scalar() or 0
+    free = _free(transaction, annotator, max(n, len(mine)), kinds, overlap, live)
     held = [row for row in mine if row.token in keep]
     others = [row for row in mine if row.token not in keep]
     n_spare = len(free) - max(n - len(mine), 0)
     stale = [
         row
         for row in others
-        if last - row.revision > STALE_AFTER and not row.body["repeat"]
-        and free and free[0].revision > row.revision
-    ][: max(n_spare, 0)]  # fmt: skip
+        if last - row.revision > STALE_AFTER
+        and free
+        and free[0].revision > row.revision
+        and not question_from_json(row.body).repeat
+    ][: max(n_spare, 0)]
     held += [row for row in others if row not in stale]
     _set_state(connection, [row.token for row in stale], "exchanged")
-    connection.execute(
-        sa.update(LeaseRow)
-        .where(LeaseRow.token.in_([row.token for row in held]))
-        .values(expires=now + LEASE_SECONDS)
-    )
+    if held:
+        tokens = [row.token for row in held]
+        connection.execute(RENEW, {"tokens": tokens, "until": now + LEASE_SECONDS})
     position = max((row.position for row in mine), default=0)
     leases = [replace(lease_of(row), expires=now + LEASE_SECONDS) for row in held]
     n_new = max(n - len(leases), 0)
     if n_new:
-        n_given = connection.execute(
-            sa.select(sa.func.count()).where(
-                LogRow.annotator == annotator, LogRow.question.is_not(None)
-            )
-        ).scalar_one()
-        questions = [(question_from_dict(row.body), row.revision) for row in free[:n_new]]
+        n_given = connection.execute(N_GIVEN, {"name": annotator}).scalar_one()
+        questions = [(question_from_json(row.body), row.revision) for row in free[:n_new]]
         for at in range(min(n_new, len(questions) + 1)):
             if _is_repeat_due(n_given + len(leases) + at, repeat_every):
                 again = _drawn_repeat(connection, annotator, kinds, n_given)
@@ -157,6 +166,46 @@ def top_up(
     return tuple(leases)
 
 
+def _free(
+    transaction: Transaction,
+    annotator: str,
+    n: int,
+    kinds: Sequence[Kind],
+    overlap: int,
+    live: Sequence[LeaseRow],
+) -> list[Row[Any]]:
+    """Return the best `n` questions of the pool that a person may be asked, or all of them.
+
+    Those that enough people have answered are taken out of the pool.
+    """
+    connection = transaction.connection
+    holders: dict[str, set[str]] = defaultdict(set)
+    for row in live:
+        holders[row.question].add(row.annotator)
+    open_to = [
+        row
+        for row in connection.execute(POOL)
+        if row.kind in kinds
+        and annotator not in holders[row.question]
+        and len(holders[row.question]) < overlap
+    ]
+    free: list[Row[Any]] = []
+    for part in chunks(open_to, n + 8):
+        answered = _people(connection, [row.question for row in part], ())
+        done = [row.rank for row in part if len(answered[row.question]) >= overlap]
+        if done:
+            connection.execute(sa.delete(PoolRow).where(PoolRow.rank.in_(done)))
+        free += [
+            row
+            for row in part
+            if annotator not in answered[row.question]
+            and len(answered[row.question] | holders[row.question]) < overlap
+        ]
+        if len(free) >= n:
+            break
+    return free
+
+
 def hold(
     connection: Connection,
     annotator: str,
@@ -168,18 +217,17 @@ def hold(
 ) -> Lease:
     """Hand a question to a person."""
     lease = Lease(secrets.token_hex(16), annotator, question, revision, now + LEASE_SECONDS)
-    connection.execute(
-        sa.insert(LeaseRow).values(
-            token=lease.token,
-            annotator=annotator,
-            question=key_of(question),
-            body=question_to_dict(question),
-            revision=revision,
-            position=position,
-            expires=lease.expires,
-            state="held",
-        )
-    )
+    row = {
+        "token": lease.token,
+        "annotator": annotator,
+        "question": key_of(question),
+        "body": question_to_json(question),
+        "revision": revision,
+        "position": position,
+        "expires": lease.expires,
+        "state": "held",
+    }
+    connection.execute(NEW_LEASE, row)
     return lease
 
 
@@ -189,7 +237,7 @@ def replace_pool(
     """Replace the pool, but for questions that are begun; `Store.replace_pool` says which."""
     connection = transaction.connection
     live = live_leases(connection, now)
-    pool = connection.execute(sa.select(*PoolRow.__table__.columns).order_by(PoolRow.rank)).all()
+    pool = connection.execute(POOL).all()
     new = {key_of(suggestion.question): suggestion for suggestion in suggestions}
     people = _people(connection, [*new, *(row.question for row in pool)], live)
     begun = connection.execute(
@@ -210,7 +258,8 @@ def replace_pool(
         if key not in rows and len(people[key]) < overlap and aside.isdisjoint(names):
             rows[key] = {
                 "question": key,
-                "body": question_to_dict(suggestion.question),
+                "kind": suggestion.question.kind,
+                "body": question_to_json(suggestion.question),
                 "is_check": suggestion.is_check,
                 "probability": suggestion.probability,
                 "score": suggestion.score if math.isfinite(suggestion.score) else 0.0,
@@ -228,7 +277,7 @@ def read_pool(connection: Connection) -> list[Suggestion]:
     """Return the pool, the best first."""
     return [
         Suggestion(
-            question_from_dict(row.body), row.is_check, row.probability, row.score, row.revision
+            question_from_json(row.body), row.is_check, row.probability, row.score, row.revision
         )
         for row in connection.execute(
             sa.select(*PoolRow.__table__.columns).order_by(PoolRow.rank)
@@ -238,8 +287,7 @@ def read_pool(connection: Connection) -> list[Suggestion]:
 
 def _set_state(connection: Connection, tokens: Sequence[str], state: str) -> None:
     if tokens:
-        statement = sa.update(LeaseRow).where(LeaseRow.token.in_(tokens)).values(state=state)
-        connection.execute(statement)
+        connection.execute(CLOSE, {"tokens": tokens, "new": state})
 
 
 def _people(
@@ -250,10 +298,7 @@ def _people(
     for row in live:
         people[row.question].add(row.annotator)
     for part in chunks(dict.fromkeys(questions)):
-        statement = sa.select(LogRow.question, LogRow.annotator).where(
-            LogRow.question.in_(part), standing_answers()
-        )
-        for question, annotator in connection.execute(statement):
+        for question, annotator in connection.execute(ANSWERED, {"questions": part}):
             people[cast(str, question)].add(annotator)
     return people
 

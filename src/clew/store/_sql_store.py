@@ -61,6 +61,10 @@ from clew.store.base import (
 
 #: Results that are kept.
 N_RESULTS = 10
+ALL_SETTINGS = sa.select(SettingRow.name, SettingRow.value)
+PERSON = sa.select(AnnotatorRow.kinds, AnnotatorRow.is_active).where(
+    AnnotatorRow.name == sa.bindparam("name")
+)
 #: A job that has taken down this number of workers has failed.
 MAX_ATTEMPTS = 3
 
@@ -282,11 +286,7 @@ class SqlStore(Store):
                 ):
                     statuses[at] = "expired"
             settings = _settings(connection)
-            person = connection.execute(
-                sa.select(AnnotatorRow.kinds, AnnotatorRow.is_active).where(
-                    AnnotatorRow.name == annotator
-                )
-            ).first()
+            person = connection.execute(PERSON, {"name": annotator}).first()
             may_ask = person is None or person.is_active
             wanted = kinds or (person and person.kinds) or settings["kinds"]
             leases = questions.top_up(
@@ -786,7 +786,7 @@ def _check_setting(name: str, value: Any) -> None:
 
 
 def _settings(connection: Connection) -> dict[str, Any]:
-    rows = connection.execute(sa.select(SettingRow.name, SettingRow.value))
+    rows = connection.execute(ALL_SETTINGS)
     return {**SETTINGS, **{row.name: row.value for row in rows}}
 
 

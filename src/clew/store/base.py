@@ -381,7 +381,7 @@ class Store(ABC):
 
     @abstractmethod
     def pool(self) -> list[Suggestion]:
-        """Return the pool, the best first."""
+        """Return the pool, the best first: questions that somebody may still be asked."""
 
     @abstractmethod
     def replace_pool(self, suggestions: Iterable[Suggestion], *, worker: str | None = None) -> None:

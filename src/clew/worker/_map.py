@@ -61,11 +61,9 @@ def places(X: Any, labels: NDArray[np.int64], confidence: Floats, seed: int = 0)
 def _reduced(X: Any, random: np.random.RandomState) -> Floats:
     """Return the leading principal components, (n, at most 50)."""
     n_components = min(N_DIMENSIONS, min(X.shape) - 1)
-    if issparse(X):
-        if n_components < 1:
-            return np.asarray(X.toarray(), np.float64)
+    if issparse(X) and n_components > 0:
         return np.asarray(TruncatedSVD(n_components, random_state=random).fit_transform(X))
-    dense = np.asarray(X, np.float64)
+    dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     if X.shape[1] <= 2 or n_components < 1:
         return np.column_stack([dense, np.zeros(len(dense))])
     return np.asarray(PCA(n_components, random_state=random).fit_transform(dense))

@@ -10,7 +10,16 @@ from clew.answers import Answer
 from clew.cli._rows import Rows
 from clew.cli._words import counted, printable
 from clew.cli.asking._loop import AskProgress
-from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
+from clew.cli.asking._replies import (
+    BAD_COMMAND,
+    HINTS,
+    QUIT,
+    Asked,
+    Command,
+    flags_of,
+    keys_of,
+    meaning,
+)
 from clew.cli.asking._status import status_facts, status_text
 from clew.exceptions import ClewError
 from clew.session import Session
@@ -46,7 +55,10 @@ class Lines:
         choices = ", ".join(key.label for key in keys_of(question.kind))
         first = 0 if question.kind == "triplet" else 1
         hint = f"; {HINTS[question.kind]}" if question.kind in HINTS else ""
-        lines = [f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; undo, quit)"]
+        flags = "not comparable, bad 1"
+        lines = [
+            f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {flags}; undo, quit)"
+        ]
         lines += [
             f"  {at or ' '} {printable(self._items.ids[row])}"
             for at, row in enumerate(asked.shown, start=first)
@@ -57,10 +69,13 @@ class Lines:
         """Read lines until one is a reply; the end of the input means "quit"."""
         while line := sys.stdin.readline():
             reply = meaning(self._kind, line.strip("\r\n"))
-            if reply is not None:
+            if reply is not None and reply != BAD_COMMAND:
                 return reply
             words = ", ".join(key.label for key in keys_of(self._kind))
-            self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
+            if reply == BAD_COMMAND:
+                self._print("say which item cannot be judged: bad 1")
+            else:
+                self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
         return QUIT
 
     def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
@@ -109,7 +124,10 @@ class JsonLines(Lines):
         self._kind = question.kind
         names = [self._items.ids[row] for row in asked.shown]
         answers = [key.meaning for key in keys_of(question.kind)]
-        self._dump(question=asked.number, kind=question.kind, items=names, answers=answers)
+        flags = flags_of(question.kind)
+        self._dump(
+            question=asked.number, kind=question.kind, items=names, answers=answers, flags=flags
+        )
 
     def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Print the id of the answer."""

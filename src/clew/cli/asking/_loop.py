@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, Protocol
 from numpy.random import RandomState
 
 from clew._warnings import silenced
-from clew.answers import Answer, Entry, Kind, Question, as_origin, items_of
+from clew.answers import Answer, Entry, Kind, Question, as_origin
 from clew.cli._models import features_for
 from clew.cli._project_rows import StoreLog
 from clew.cli._reading import RowsJob
 from clew.cli._rows import Rows, Standardize
 from clew.cli.asking._replies import Asked, Command
-from clew.exceptions import ClewError, InvalidArgumentError, InvalidDataError
+from clew.exceptions import ClewError, InvalidDataError
 from clew.questions import Guided
 from clew.session import Session
 from clew.store import AnswerFile
@@ -201,7 +201,8 @@ class AskLoop:
             self.annotator,
             origin=question.origin,
             ms=ms,
-            shown=tuple(ids[row] for row in asked.shown),
+            shown=[ids[row] for row in asked.shown],
+            bad=[ids[row] for row in asked.bad(reply)],
         )
         try:
             written = self.file.append(answer)
@@ -213,7 +214,7 @@ class AskLoop:
         self._times.append(ms)
         assert isinstance(written, Answer)
         self.screen.saved(asked, written, self.progress)
-        self.session.tell(answer)
+        self.session.apply([written])
         return True
 
     def _undo(self) -> bool:
@@ -227,7 +228,7 @@ class AskLoop:
             self.screen.undone(None, self.progress)
             return False
         session = self.session
-        if not self._revoke(mine[-1]):
+        if self._revoke(mine[-1]) is None:
             return False
         session.undo(self.annotator)  # asks the question again, too
         self.n_now = max(0, self.n_now - 1)
@@ -235,15 +236,16 @@ class AskLoop:
         self.screen.undone(mine[-1], self.progress)
         return True
 
-    def _revoke(self, entry: Answer) -> bool:
+    def _revoke(self, entry: Entry) -> Entry | None:
+        """Take an entry back; return the retraction, or None if it could not be written."""
         try:
-            self.file.revoke(entry, annotator=self.annotator)
+            written = self.file.revoke(entry, annotator=self.annotator)
         except OSError as error:
             self._refuse(error)
-            return False
+            return None
         self.is_unsaved = False
         self._forget_estimate()
-        return True
+        return written
 
     def _refuse(self, error: OSError) -> None:
         self.is_unsaved = True
@@ -253,22 +255,16 @@ class AskLoop:
         """Show what is known until the person continues; take doubtful answers back."""
         session = self.session
         while (answer := self.screen.status(session, self.progress)) is not None:
-            names = [self.file.ids[row] for row in answer.question.rows]
-            for entry in reversed(self.file.standing):
-                if not isinstance(entry, Answer) or list(items_of(entry)) != names:
-                    continue
-                is_it = entry.question.kind == answer.question.kind
-                if is_it and entry.annotator == answer.annotator:
-                    if self._revoke(entry):
-                        session.retract(answer.question, annotator=answer.annotator)
-                        self.screen.say("taken back")
-                    break
+            for entry in self.file.standing:
+                if entry.id == (answer.edit or answer.id) and (written := self._revoke(entry)):
+                    session.apply([written])
+                    self.screen.say("taken back")
         self._forget_estimate()  # what was shown is newer
 
     def _take_new(self, session: Session) -> None:
         """Take what other programs have appended to the file."""
         if new := self.file.read_new():
-            tell_entries(session, self.file.ids, self.file.entries, new)
+            session.apply(new)
             if any(entry.revokes for entry in new):
                 self._forget_estimate()
 
@@ -320,14 +316,28 @@ class NextQuestion:
             if kept["state"] != self._state():
                 return None
             rows = tuple(self._file.ids.index(name) for name in kept["items"])
-            return Question(kept["kind"], rows, origin=as_origin(kept["origin"]))
+            return Question(
+                kept["kind"],
+                rows,
+                as_origin(kept["origin"]),
+                parts=tuple(kept["parts"]),
+                repeat=kept["repeat"],
+                check=kept["check"],
+            )
         except (OSError, ValueError, KeyError, TypeError, ClewError):
             return None
 
     def write(self, question: Question) -> None:
         """Keep a question, unless that is impossible."""
         names = [self._file.ids[row] for row in question.rows]
-        kept = {"kind": question.kind, "items": names, "origin": question.origin}
+        kept = {
+            "kind": question.kind,
+            "items": names,
+            "origin": question.origin,
+            "parts": question.parts,
+            "repeat": question.repeat,
+            "check": question.check,
+        }
         partial = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -352,7 +362,7 @@ def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
             random_state=job.seed,
             n_jobs=job.jobs,
         )
-        tell_entries(session, items.ids, entries, entries)
+        session.apply(entries)
     return session
 
 
@@ -368,27 +378,6 @@ def in_background(function: Callable[[], Session]) -> Future[Session]:
 
     threading.Thread(target=work, daemon=True).start()
     return future
-
-
-def tell_entries(
-    session: Session, ids: Sequence[str], entries: Sequence[Entry], new: Sequence[Entry]
-) -> None:
-    """Pass new entries of a file of answers to a session."""
-    row_of = {name: row for row, name in enumerate(ids)}
-    by_id = {entry.id: entry for entry in entries}
-    revoked = {entry.revokes for entry in entries}
-
-    def with_rows(answer: Answer) -> Answer:
-        rows = tuple(row_of[str(name)] for name in answer.question.ids or ())
-        return replace(answer, question=replace(answer.question, rows=rows, ids=None))
-
-    for entry in new:
-        old = by_id.get(entry.revokes or "")
-        if isinstance(old, Answer) and old not in new:
-            with suppress(InvalidArgumentError):  # unknown to the session
-                session.retract(with_rows(old).question, annotator=old.annotator)
-    answers = [entry for entry in new if isinstance(entry, Answer) and entry.id not in revoked]
-    session.tell([with_rows(answer) for answer in answers])
 
 
 def _session_data(items: Rows, standardizes: Standardize) -> dict[str, Any]:

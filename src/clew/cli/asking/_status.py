@@ -27,7 +27,7 @@ class Status(NamedTuple):
 def status_of(session: Session, progress: AskProgress) -> Status:
     """Describe what is known."""
     result = session.result()
-    sizes = np.sort(np.bincount(result.labels_))[::-1].tolist()
+    sizes = np.sort(np.bincount(result.labels_[result.labels_ >= 0]))[::-1].tolist()
     shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
     shown = sizes_words(sizes, "item") if sizes[0] == sizes[-1] else f"{shown} items"
     lines = [
@@ -36,6 +36,8 @@ def status_of(session: Session, progress: AskProgress) -> Status:
         *([("numbers", numbers)] if (numbers := _numbers(result)) else []),
         ("how sure", _sureness(result)),
         ("agreement", _agreement(result)),
+        *_with_oneself(result),
+        *_left_out(session, result),
         ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
         ("advice", str(result.stop_)),
     ]
@@ -70,7 +72,10 @@ def status_facts(session: Session, progress: AskProgress) -> dict[str, Any]:
     quality, remaining = result.quality_, result.remaining_
     return {
         "answers": progress.n_answers,
-        "sizes": np.bincount(result.labels_).tolist(),
+        "sizes": np.bincount(result.labels_[result.labels_ >= 0]).tolist(),
+        "set_aside": [name for name, at in zip(result.ids, result.labels_, strict=True) if at < 0],
+        "bad_items": bad_items(session),
+        "annotators": result.to_dict()["annotators"],
         "alternatives": [
             {"groups": other.n_clusters, "violated": other.n_violated}
             for other in result.alternatives_
@@ -118,6 +123,32 @@ def _agreement(result: SessionResult) -> str:
     jaccard = result.quality_.jaccard
     checks = counted(result.quality_.n_checks, "random question")
     return f"{jaccard.value:.0%} ({jaccard.low:.0%} to {jaccard.high:.0%}), from {checks}"
+
+
+def _with_oneself(result: SessionResult) -> list[tuple[str, str]]:
+    """Say how often people answer a repeated question as before."""
+    found = []
+    for person in result.annotators_:
+        if person.agreement_with_self is not None:
+            who = f"{printable(person.name)} with oneself" if person.name else "with oneself"
+            repeats = counted(person.n_repeats, "repeated question")
+            found.append((who, f"{person.agreement_with_self.value:.0%}, from {repeats}"))
+    return found
+
+
+def bad_items(session: Session) -> list[str]:
+    """Return the items of which somebody has said that they cannot be judged."""
+    return list(dict.fromkeys(str(name) for answer in session.answers for name in answer.bad))
+
+
+def _left_out(session: Session, result: SessionResult) -> list[tuple[str, str]]:
+    """Name what nobody is asked about any more."""
+    lines = []
+    if bad := bad_items(session):
+        lines.append(("bad items", f"{', '.join(map(printable, bad))}: nobody is asked about them"))
+    if n := int((result.labels_ < 0).sum()):
+        lines.append(("set aside", f"{counted(n, 'item')}, in no group"))
+    return lines
 
 
 def _answered(doubt: Any) -> str:

@@ -24,7 +24,19 @@ from clew.cli._rows import Rows
 from clew.cli._words import counted, printable
 from clew.cli.asking._loop import EARLY, AskJob, AskProgress
 from clew.cli.asking._pictures import SideBySide, cards, escape_of, protocol_of
-from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
+from clew.cli.asking._replies import (
+    BAD,
+    BAD_COMMAND,
+    BAD_KEY,
+    FLAGS,
+    HINTS,
+    Asked,
+    Command,
+    commands_of,
+    keys_of,
+    labels_of,
+    meaning,
+)
 from clew.cli.asking._status import status_of, too_early
 from clew.exceptions import ClewError
 from clew.session import Session
@@ -37,7 +49,7 @@ QUESTIONS = {
 LABELS = {"pair": ("1", "2"), "odd_one_out": ("1", "2", "3"), "triplet": ("the first", "1", "2")}
 NAMES_OF_KEYS = {"\r": "Enter", "\n": "Enter", "\x1b": "Esc", " ": "the space bar"}
 #: Lines around the cards.
-N_OTHERS = 9
+N_OTHERS = 10
 LEAST_LINES = 6
 
 
@@ -86,8 +98,24 @@ class Terminal:
             found = meaning(self._shown[0].question.kind, "" if key in "\r\n" else key)
             if key == "\x0c":
                 self._redraw()
+            elif found == BAD_COMMAND:
+                if bad := self._bad_item():
+                    return bad
             elif found is not None and key != " ":
                 return found
+
+    def _bad_item(self) -> str:
+        """Ask which item cannot be judged; empty if the person goes back."""
+        assert self._shown is not None
+        labels = labels_of(self._shown[0].question.kind)
+        note = f" Which one cannot be judged? {', '.join(labels)} (any other key: back)"
+        sys.stdout.write("\r\x1b[2K")
+        self._console.print(Text(note, style="bold"), no_wrap=True, overflow="ellipsis", end="")
+        key = self._keys.read()
+        if key in labels:
+            return f"{BAD}{key}"
+        self._redraw()
+        return ""
 
     def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Note what was saved; it is shown with the next question."""
@@ -184,6 +212,7 @@ class Terminal:
         keys = [(key.key, key.label) for key in keys_of(question.kind)]
         has_images = self._items.folder is not None
         self._bar(keys, commands_of(has_images=has_images, n_answers=progress.n_answers))
+        self._bar([], [(key.key, key.label) for key in (*FLAGS, BAD_KEY)])
         self._footer(progress)
 
     def _draw(self, asked: Asked) -> None:

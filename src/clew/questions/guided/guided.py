@@ -12,7 +12,16 @@ from scipy.spatial.distance import pdist, squareform
 from clew._limits import ALL_PAIRS_ROWS
 from clew._random import RandomState
 from clew._validation import Allowed
-from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question, SecondsModel, expand
+from clew.answers import (
+    ALL_ALIKE,
+    QUESTION_KINDS,
+    SAME,
+    Answer,
+    Kind,
+    Question,
+    SecondsModel,
+    expand,
+)
 from clew.cluster.guided._features import FeatureSpace
 from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
@@ -138,6 +147,7 @@ class Guided(Readings):
 
     #: `labels` are a draft: sessions end with `GuidedClustering`.
     has_own_groups = False
+    learns_kinds = QUESTION_KINDS
 
     _kinds: tuple[Kind, ...]
     _seconds: SecondsModel
