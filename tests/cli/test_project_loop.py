@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -157,13 +158,10 @@ def test_review_says_what_each_change_would_do(project):
 
 
 def test_review_on_a_terminal(project, monkeypatch):
-    monkeypatch.setattr("clew.cli.review._is_terminal", lambda: True)
-    run = CliRunner().invoke(
-        main,
-        ["review", "-p", str(project), "--no-preview", "--annotator", "cleo"],
-        input="x\nd\nq\n",
-    )
-    assert run.exit_code == 0, run.output
+    monkeypatch.setattr(sys.modules["clew.cli.review"], "_is_terminal", lambda: True)
+    review = ("review", "-p", project, "--no-preview", "--annotator", "cleo")
+    done = clew(*review, input="x\nd\nq\n")
+    assert done.exit_code == 0, done.output
     with Project.open(project).open_store() as store:
         assert [each.entry.value for each in store.log(annotator="cleo")] == [0]
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import click
 
-from clew.cli._grouping import Job
 from clew.cli._outputs import check_folder
 from clew.cli._progress import Words
-from clew.cli._project_grouping import run_in_project
-from clew.cli._projects import add_collection, login_name
+from clew.cli._projects import add_collection
 from clew.cli._words import counted
-from clew.cli.asking._loop import AskJob
-from clew.cli.asking._run import NOTHING_LEFT, run
-from clew.cli.asking.ask import ask
-from clew.cli.group import group
 from clew.collections import Project, read_collection
 from clew.datasets import load_pictures
 from clew.metrics import adjusted_rand_score
 
+#: The exit status of ``clew ask`` if there is nothing left to ask.
+NOTHING_LEFT = 3
 
-def ask_and_group(folder: Path, *, n: int, jobs: int, quiet: bool) -> tuple[int, dict[str, Any]]:
+
+def ask_and_group(
+    ctx: click.Context, folder: Path, *, n: int, jobs: int, quiet: bool
+) -> tuple[int, dict[str, Any]]:
     """Ask a person about the pictures, group them, and write a report.
 
     Returns the exit status and what ``--json`` prints.
@@ -36,22 +37,21 @@ def ask_and_group(folder: Path, *, n: int, jobs: int, quiet: bool) -> tuple[int,
     words.say(
         f"{len(pictures.ids)} pictures in {place}: say which are the same kind of thing; q ends"
     )
-    shared = {"items": place, "project": place, "jobs": jobs, "quiet": True}
-    mine = {"answers": project.folder, "n_questions": n, "annotator": login_name()}
-    status = run(AskJob.of(_defaults(ask) | shared | mine))
+    status = _called(ctx, "ask", "-p", place, "-n", n, "-j", jobs, "-q")
     if status not in (0, NOTHING_LEFT):
         return status, {}
     report = folder / "report.html"
-    files = {"output": folder / "groups.csv", "report": report}
-    facts = run_in_project(Job.of(_defaults(group) | shared | files | {"answers_alone": False}))
+    files = ("-o", folder / "groups.csv", "--report", report)
+    with redirect_stdout(io.StringIO()):  # its status, for which there is a line below
+        _called(ctx, "group", "-p", place, "-j", jobs, "-q", *files)
     with project.open_store() as store:
-        result = store.result()
+        result, n_answers = store.result(), store.counts().n_answers
     assert result is not None
     kind_of = dict(zip(pictures.ids, pictures.y.tolist(), strict=True))
     kinds = [kind_of[name] for name in result.body["ids"]]
     found = {
-        "answers": facts["answers"],
-        "groups": len(facts["groups"]),
+        "answers": n_answers,
+        "groups": len(set(result.body["group_ids"])),
         "kinds": len(pictures.class_names),
         "ari": round(float(adjusted_rand_score(kinds, result.body["labels"])), 4),
         "report": str(report),
@@ -64,9 +64,17 @@ def ask_and_group(folder: Path, *, n: int, jobs: int, quiet: bool) -> tuple[int,
     return 0, found
 
 
-def _defaults(command: click.Command) -> dict[str, Any]:
-    """Return the options of a command as if none were given."""
-    return dict(command.make_context(command.name, [], resilient_parsing=True).params)
+def _called(ctx: click.Context, name: str, *arguments: object) -> int:
+    """Run another command of clew, and return its exit status."""
+    root = ctx.find_root()
+    assert isinstance(root.command, click.Group)
+    command = root.command.commands[name]
+    try:
+        with command.make_context(name, list(map(str, arguments)), parent=root) as made:
+            command.invoke(made)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return 0
 
 
 def _project(place: Path, source: Path) -> Project:

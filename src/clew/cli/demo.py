@@ -98,7 +98,7 @@ def _ask(
     from clew.cli._demo_ask import ask_and_group
 
     n = options["n_answers"] if is_given(ctx, "n_answers") else N_ASKED
-    status, figures = ask_and_group(folder, n=n, jobs=jobs, quiet=quiet or as_json)
+    status, figures = ask_and_group(ctx, folder, n=n, jobs=jobs, quiet=quiet or as_json)
     if as_json and figures:
         click.echo(json.dumps(figures))
     if status:
