@@ -102,6 +102,7 @@ SHARED_HELPERS = {
         "clew.similarity",
         "clew.cluster.guided",
     ),
+    "clew.collections._files": ("clew.cli",),
     "clew.items._sound": ("clew.features",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),

@@ -32,6 +32,9 @@ EPSILON = 1e-12
 #: Characters of a word, above which it is one unknown word.
 LONGEST_WORD = 100
 
+#: A Chinese character, a word, or a mark.
+WORDS = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]|_")
+
 Floats = NDArray[np.float32]
 
 
@@ -114,7 +117,7 @@ def words_of(text: str, vocabulary: dict[str, int]) -> list[int]:
     plain = unicodedata.normalize("NFD", text.lower())
     plain = "".join(each for each in plain if unicodedata.category(each) != "Mn")
     numbers = [vocabulary["[CLS]"]]
-    for word in re.findall(r"[^\W_]+|[^\w\s]|_", plain):
+    for word in WORDS.findall(plain):
         numbers += _parts_of(word, vocabulary)
         if len(numbers) >= MOST_WORDS:
             break
