@@ -49,7 +49,7 @@ def ask_and_group(
     assert result is not None
     kind_of = dict(zip(pictures.ids, pictures.y.tolist(), strict=True))
     kinds = [kind_of[name] for name in result.body["ids"]]
-    found = {
+    found: dict[str, Any] = {
         "answers": n_answers,
         "groups": len(set(result.body["group_ids"])),
         "kinds": len(pictures.class_names),
