@@ -1,4 +1,4 @@
-"""Every page and every state in a real browser: axe, reflow, forced colours, large text, themes."""
+"""Every page and every state in a real browser: axe, reflow, forced colors, large text, themes."""
 
 from __future__ import annotations
 
@@ -135,8 +135,8 @@ def test_the_answer_bar_never_moves(site: Any, visit: Any) -> None:
         assert len(places) == 1, (width, places)
 
 
-def test_large_text_and_forced_colours(full: Any, visit: Any, axe: str) -> None:
-    """At 200 % text nothing is cut off sideways; in forced colours the page passes axe."""
+def test_large_text_and_forced_colors(full: Any, visit: Any, axe: str) -> None:
+    """At 200 % text nothing is cut off sideways; in forced colors the page passes axe."""
     ann = visit(full, viewport={"width": 1280, "height": 900})
     for path in ("/ask", "/groups", "/settings", "/progress"):
         ann.go(path)

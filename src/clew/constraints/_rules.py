@@ -24,7 +24,7 @@ from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Returns what an item has in common with others, or None if the rule says nothing about it.
+#: Returns what an item has in common with others, or None if the rule does not concern it.
 KeyOf = Callable[[Any], Hashable | None]
 
 #: Beta prior of a rule's error rate: wide, one in three on the average.
