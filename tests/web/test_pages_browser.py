@@ -47,7 +47,13 @@ def full(make_site: Any) -> Any:
         {"entry": ids[1], "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},  # noqa: E501
     ]  # fmt: skip
     body["annotators"] = [
-        {"name": "Ann", "n": 10, "error": [0.05, 0.01, 0.12], "agreement_with_self": [9, 10]}
+        {
+            "name": "Ann",
+            "n": 10,
+            "error": [0.05, 0.01, 0.12],
+            "agreement_with_self": [0.9, 0.6, 1.0],
+            "n_repeats": 10,
+        }
     ]
     site.store.publish(site.store.last_seq(), body)
     return site

@@ -317,6 +317,12 @@ def get_estimate(_: Viewer, results: ResultsOf) -> dict[str, Any]:
     return {"revision": body.get("revision"), **{name: body.get(name) for name in names}}
 
 
+@router.get("/result", tags=["results"])
+def get_result(_: Reviewer, results: ResultsOf) -> dict[str, Any]:
+    """Return the newest result, as the worker published it."""
+    return dict(_view(results).body)
+
+
 @router.get("/groups", tags=["results"])
 def get_groups(_: Viewer, store: StoreOf, results: ResultsOf) -> dict[str, Any]:
     """All groups, large ones first, with examples."""
@@ -617,6 +623,24 @@ def post_link(body: Link, request: Request, _: Owner, store: StoreOf) -> dict[st
     base = str(request.base_url).rstrip("/")
     prefix = request.app.state.settings.base_path
     return {"url": f"{base.removesuffix(prefix)}{prefix}/a/{secret}"}
+
+
+class ProgramToken(Body):
+    """For which person a program answers."""
+
+    name: str = Field(min_length=1, max_length=200)
+    days: int = Field(90, ge=1, le=3650)
+
+
+@router.post("/tokens", tags=["people"], status_code=201)
+def post_token(body: ProgramToken, _: Owner, store: StoreOf) -> dict[str, str]:
+    """Make a token for a program, such as `clew.Client`. It is shown this once."""
+    annotator = store.annotator(body.name)
+    if annotator is None:
+        raise not_found()
+    seconds = body.days * 86400.0
+    secret = store.make_token("api", annotator=body.name, role=annotator.role, seconds=seconds)
+    return {"token": secret}
 
 
 @router.delete("/links/{token}", tags=["people"])

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, Response
 from starlette.middleware.gzip import GZipMiddleware
@@ -25,6 +26,8 @@ from clew.web.results import Results
 from clew.web.security import Security
 from clew.web.settings import WebSettings
 
+#: Requests that are answered at the same time; each thread holds connections and memory.
+N_THREADS = 16
 HERE = Path(__file__).parent
 
 
@@ -52,6 +55,7 @@ def create_app(settings: WebSettings) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = N_THREADS
         store = open_store(settings.store)
         app.state.store = store
         app.state.results = Results(store)

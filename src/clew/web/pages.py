@@ -619,7 +619,7 @@ def progress(request: Request, store: StoreOf, results: ResultsOf) -> Response:
     rows = []
     for one in body.get("annotators") or ():
         error = one.get("error")
-        twice = one.get("agreement_with_self")
+        twice = one.get("agreement_with_self"), one.get("n_repeats", 0)
         rows.append(
             {
                 "name": one.get("name", ""),
@@ -665,10 +665,12 @@ def progress(request: Request, store: StoreOf, results: ResultsOf) -> Response:
     )
 
 
-def _twice(value: Any) -> str:
-    if isinstance(value, list | tuple) and len(value) == 2 and value[1]:
-        return say("progress.agreement.of", same=int(value[0]), n=int(value[1]))
-    return f"{100 * value:.0f} %" if isinstance(value, float | int) else ""
+def _twice(agreement: tuple[Sequence[float] | None, int]) -> str:
+    """Say how many repeated questions got the same answer."""
+    share, n = agreement
+    if not share or not n or share[0] is None:
+        return ""
+    return say("progress.agreement.of", same=round(share[0] * n), n=n)
 
 
 def _seconds(times: list[int] | None) -> str:

@@ -84,7 +84,8 @@ def run(settings: WebSettings, sock: socket.socket, on_ready: Callable[[], None]
         proxy_headers=False, timeout_graceful_shutdown=2, timeout_keep_alive=30, backlog=2048,
         limit_concurrency=1000, loop="asyncio", lifespan="on",
     )  # fmt: skip
-    Server(config, on_ready).run(sockets=[sock])
+    with contextlib.suppress(KeyboardInterrupt):  # after all connections have ended
+        Server(config, on_ready).run(sockets=[sock])
 
 
 def open_browser(url: str) -> None:

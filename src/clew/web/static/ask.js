@@ -528,7 +528,7 @@ export function mount(root, transport, options) {
   // --- life
   const online = () => { wake(); flush(); };
   const leave = () => { if (heldIds().length && !outbox.rows.length) transport.release?.(heldIds()); };
-  document.addEventListener('keydown', onKey);
+  const keyTarget = options.keyTarget ?? document; keyTarget.addEventListener('keydown', onKey);
   addEventListener('online', online); addEventListener('pagehide', leave);
   const heartbeat = setInterval(() => { if (!document.hidden && now && !sending && !waiting) top(); }, 45000);
   stopEvents = transport.events?.(event => { if (event.behind !== undefined) options.behind = event.behind; if (event.progress !== undefined) progress = event.progress; if (mode === 'asking') { strips(); meter(); } else if (!now && mode !== 'ended') top(); }) ?? stopEvents;
@@ -537,7 +537,7 @@ export function mount(root, transport, options) {
   else { flush(); top(); }
   return {
     stop(name, values, acts) { closed = true; stopEvents(); if (name) state(name, values, acts); },
-    close() { closed = true; stopEvents(); clearInterval(heartbeat); clearTimeout(idleTimer); document.removeEventListener('keydown', onKey); removeEventListener('online', online); removeEventListener('pagehide', leave); },
+    close() { closed = true; stopEvents(); clearInterval(heartbeat); clearTimeout(idleTimer); keyTarget.removeEventListener('keydown', onKey); removeEventListener('online', online); removeEventListener('pagehide', leave); },
     measured,
   };
 }
