@@ -1235,8 +1235,8 @@ class Constraints(AnswerColumns):
         A rule's errors go along with features, so agreement with them is no evidence that it is
         right. Its error rate, one in three at first, is estimated from people's answers of origin
         "random" about pairs of its scope, and from nothing else; weights follow from it. The scope
-        of a function is all pairs that have something in common. Call it again after further
-        checks.
+        of a rule that says "same" only is all pairs that its pairs connect. Call it again after
+        further checks.
 
         Examples
         --------

@@ -171,10 +171,15 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     checks, is_estimated = loop.answered_checks(), pairs.is_estimated
     estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
     quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
-    n_informative = sum(answer.is_evidence and answer.weight > 0 for answer in strategy.answers)
+    n_informative = sum(
+        answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
+        for answer in strategy.answers
+    )
     jaccard = estimated.jaccard.value
     progress = Status(n_in_groups, int(labels.max()) + 1, n_informative, jaccard)
     remaining = remaining_of(progress) if is_estimated else None
+    if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
+        remaining = remaining.in_minutes(seconds)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
     for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
@@ -195,7 +200,7 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         next_id,
         changes_of(items.ids.names, before, group_ids, evidence),
         model.n_learned,
-        sum(isinstance(answer, Answer) for answer in answers),
+        sum(isinstance(answer, Answer) and answer.origin != "rule" for answer in answers),
         confidence,
         _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
         affinity,
