@@ -86,7 +86,8 @@ numpydoc_validation_exclude = {
     r"\.Explanation\b",
     r"\.GroupQuality\.",
     r"\.Smoother\b",
-    r"\.items\.(Images|LeftOut|Texts)$",
+    r"\.items\.(LeftOut|Sound)$",
+    r"\.features\.(Features|Images|Texts)$",
     r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice)$",
     r"\._",
 }

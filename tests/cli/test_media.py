@@ -151,3 +151,27 @@ def test_features_that_cannot_be_had_are_refused_in_words(
     assert done.exit_code == 1
     assert message in done.stderr
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("kind", ["sound", "text"])
+def test_folders_of_sounds_and_of_texts_are_grouped(run, here, kind):
+    Path("media").mkdir()
+    for at in range(8):
+        if kind == "sound":
+            soundfile = pytest.importorskip("soundfile")
+            tone = np.sin(np.arange(8000) * (0.2, 2.0)[at % 2] + at)
+            soundfile.write(f"media/{at}.wav", tone, 8000)
+        else:
+            words = ("bird wing beak", "car wheel road")[at % 2]
+            Path(f"media/{at}.txt").write_text(f"{words} {at}")
+    Path("media/broken.wav").write_bytes(b"no sound")
+    options = ["--features", "tf-idf"] if kind == "text" else []
+    outputs = ("-o", "g.csv", "--report", "report.html")
+    done = run("media", *options, "-k", 2, *outputs, "--method", "linkage", fast=False)
+    assert done.exit_code == 0, done.output
+    assert f"media: 8 {kind}s; " in done.stderr
+    groups = [line.split(",")[1] for line in Path("g.csv").read_text().splitlines()[1:]]
+    assert len(set(groups[::2])) == len(set(groups[1::2])) == 1
+    assert groups[0] != groups[1]
+    assert Path("report.html").read_text("utf-8").count("data:image/jpeg") == 8 * (kind == "sound")
+    assert ask("media", *options, "-n", 1).exit_code == 0

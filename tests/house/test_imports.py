@@ -104,7 +104,7 @@ SHARED_HELPERS = {
     ),
     "clew.collections._files": ("clew.cli",),
     "clew.items._sound": ("clew.features",),
-    "clew.metrics._violations": ("clew.cli",),
+    "clew.metrics._violations": ("clew.cli", "clew.session"),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),

@@ -64,11 +64,11 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 def tell_with_kills(address: str, n: int, n_kills: int) -> None:
     """Tell `n` answers through processes that are killed at random moments."""
-    chance, acknowledged, kills = random.Random(0), 0, 0
+    draw, acknowledged, kills = random.Random(0), 0, 0
     while acknowledged < n:
         process = start(TELL, address, "ann", acknowledged, n)
         assert process.stdout is not None
-        left = chance.randint(1, n // n_kills) if kills < n_kills else n
+        left = draw.randint(1, n // n_kills) if kills < n_kills else n
         for line in process.stdout:
             number, status = line.split()
             assert int(number) == acknowledged
@@ -76,7 +76,7 @@ def tell_with_kills(address: str, n: int, n_kills: int) -> None:
             acknowledged += 1
             left -= 1
             if left == 0:
-                time.sleep(chance.random() * 0.01)  # in the middle of the next one
+                time.sleep(draw.random() * 0.01)  # in the middle of the next one
                 process.send_signal(signal.SIGKILL)
                 kills += 1
                 break

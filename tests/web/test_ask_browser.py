@@ -351,7 +351,7 @@ def test_a_session_that_ended_says_so_and_keeps_answers(make_site: Any, visit: A
 
 
 def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -> None:
-    """What is refused is said in words, and asked again."""
+    """What is refused is announced, and asked again."""
     site = make_site()
     ann = visit(site)
     ann.go("/ask")
@@ -373,7 +373,7 @@ def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -
 @pytest.mark.parametrize(
     ("status", "words"), [(429, "The server is busy"), (507, "could not be saved")]
 )
-def test_a_busy_server_and_a_full_disk_are_told(
+def test_a_busy_server_and_a_full_disk_are_announced(
     make_site: Any, visit: Any, status: int, words: str
 ) -> None:
     """The answer waits in the browser as long as Retry-After says, and then it is stored."""

@@ -121,8 +121,23 @@ def as_table_answers(answers: Iterable[Answer]) -> Iterator[Answer]:
             if answer.value >= DONT_KNOW:
                 yield answer
             continue
-        for i, j, said, weight in expand(answer):
+        pairs = expand(answer)
+        if answer.value == DONT_KNOW:
+            pairs = [(i, j, DONT_KNOW, answer.weight) for i, j in _compared(question)]
+        for i, j, said, weight in pairs:
             rows = (question.rows[i], question.rows[j]) if question.rows else ()
             ids = None if question.ids is None else (question.ids[i], question.ids[j])
             pair = Question("pair", rows, question.origin, ids)
-            yield replace(answer, question=pair, value=said, weight=weight, bad=())
+            # The time is that of the whole question.
+            yield replace(answer, question=pair, value=said, weight=weight, ms=None, bad=())
+
+
+def _compared(question: Question) -> Iterator[tuple[int, int]]:
+    """Yield the pairs that a question about groups compares: each group has one example."""
+    if question.kind == "which_of":
+        at = 1
+        for size in question.parts[1:]:
+            yield 0, at
+            at += size
+    else:
+        yield from ((0, at) for at in range(question.parts[0], sum(question.parts)))

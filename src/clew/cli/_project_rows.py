@@ -34,9 +34,7 @@ def rows_of_project(
 
     `drop` are columns of rows that are not used.
     """
-    from importlib import import_module
-
-    rows_of: Any = import_module("clew.worker").rows_of
+    from clew.worker import rows_of
 
     with project_and_store(place) as (project, store):
         items = [item for item in store.items() if item.set_aside is None]

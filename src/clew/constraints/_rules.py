@@ -24,7 +24,7 @@ from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Returns what an item has in common with others, or None if the rule says nothing about it.
+#: Returns what an item has in common with others, or None if the rule does not concern it.
 KeyOf = Callable[[Any], Hashable | None]
 
 #: Beta prior of a rule's error rate: wide, one in three on the average.
@@ -53,23 +53,42 @@ class Judgments(NamedTuple):
     """Pairs, (m, 2), the smaller row first, each once."""
     said: Ints
     """`SAME` or `DIFFERENT`, (m,)."""
-    keys: Ints | None = None
-    """Of a function: what items have in common, (n_samples,), -1 for nothing."""
 
     def agrees(self, rows: Ints, answers: Ints) -> NDArray[np.bool_]:
         """Return for the answers in the rule's scope whether the rule says the same.
 
-        The scope of a function is all pairs with the same key, not only those of the trees.
+        The scope of a rule that says "same" only is all pairs that its pairs connect.
         """
-        if self.keys is not None:
-            key = self.keys[rows]
-            is_in = (key[:, 0] == key[:, 1]) & (key[:, 0] >= 0)
-            return np.asarray(answers[is_in] == self.said[0])
+        if self.is_grouping:
+            group = self._components(rows)
+            is_in = group[rows[:, 0]] == group[rows[:, 1]]
+            return np.asarray(answers[is_in] == SAME)
         said = dict(zip(map(tuple, self.rows.tolist()), self.said.tolist(), strict=True))
-        pairs = [
-            (tuple(pair), int(code)) for pair, code in zip(rows.tolist(), answers, strict=True)
-        ]
+        pairs = zip(map(tuple, np.sort(rows, axis=1).tolist()), answers.tolist(), strict=True)
         return np.array([said[pair] == code for pair, code in pairs if pair in said], np.bool_)
+
+    @property
+    def is_grouping(self) -> bool:
+        """Whether the rule says nothing but "same"."""
+        return bool((self.said == SAME).all())
+
+    def drawn(self, random: np.random.RandomState) -> tuple[tuple[int, int], int]:
+        """Draw a pair of the scope, all with the same probability; and return their number."""
+        if not self.is_grouping:
+            i, j = self.rows[random.randint(len(self.rows))].tolist()
+            return (i, j), len(self.rows)
+        group = self._components(self.rows)
+        sizes = np.bincount(group)
+        n_pairs = sizes * (sizes - 1) // 2
+        chosen = int(random.choice(len(sizes), p=n_pairs / n_pairs.sum()))
+        i, j = np.sort(random.choice(np.flatnonzero(group == chosen), 2, replace=False)).tolist()
+        return (i, j), int(n_pairs.sum())
+
+    def _components(self, others: Ints) -> Ints:
+        """Return the sets of rows that the pairs connect."""
+        n = int(max(self.rows.max(initial=0), others.max(initial=0))) + 1
+        graph = coo_array((np.ones(len(self.rows)), tuple(self.rows.T)), shape=(n, n))
+        return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
     def shares(self, n_samples: int) -> Floats:
         """Factor by which each weight is lowered, because its items are in many pairs, (m,)."""
@@ -106,7 +125,6 @@ def judgments_of(
     X: Floats | None,
 ) -> Judgments:
     """Check the arguments of `add_rule`, and return what the rule says."""
-    keys = None
     if callable(pairs):
         keys = _keys(pairs, ids, meta, n_samples)
         rows = tree_pairs(keys, X) if _code(answer) == SAME else _all_pairs(keys)
@@ -126,7 +144,7 @@ def judgments_of(
     rows = np.sort(rows, axis=1)
     _, first = np.unique(rows, axis=0, return_index=True)
     first.sort()
-    return Judgments(rows[first], said[first], keys)
+    return Judgments(rows[first], said[first])
 
 
 def _code(answer: object) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._estimators import Estimator
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_features, check_parameters
-from clew.answers import KINDS, Answer, Kind, Question
+from clew.answers import KINDS, Answer, Kind, Question, SecondsModel
 from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.graphs import check_distances
@@ -54,6 +54,10 @@ class Strategy(Estimator, ABC):
     #: Kinds of questions whose answers the strategy takes as they are; a session passes others as
     #: the pairs that they imply.
     learns_kinds: ClassVar[tuple[Kind, ...]] = KINDS
+
+    #: Seconds that answers of the person who is asked take, as they were measured. None: as the
+    #: strategy assumes.
+    pace: SecondsModel | None = None
 
     n_samples_: int
     known: KnownPairs

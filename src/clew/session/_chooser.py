@@ -32,9 +32,14 @@ from clew.session._quality import (
     near_pairs,
     sampled_rows,
 )
+from clew.session._rules import Rule, draw_rule_check, rules_of, weighed
 
 #: Number of entries that are learned at once, if the time to learn is limited.
 PORTION = 20
+
+
+#: A rule is checked by every so many questions, if there are no checks of the groups.
+RULE_CHECK_EVERY = 20
 
 
 class Chosen(NamedTuple):
@@ -65,6 +70,7 @@ class Chooser:
         self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
         self.n_learned = 0
         self.barred = Barred(frozenset(), frozenset(), ())
+        self.rules: list[Rule] = []
         self._every, self._seed = check_every, seed
 
     def with_items(self, items: Items, strategy: Strategy) -> Chooser:
@@ -94,12 +100,17 @@ class Chooser:
             if isinstance(entry, Answer) and is_check(entry):
                 key = key_of(entry.question)
                 if key not in checks:
-                    self.strategy.learn(log.evidence(position, kinds))
+                    self._teach(log.evidence(position, kinds))
                     if (check := self._check_of(entry.question)) is not None:
                         checks[key] = check
-        self.strategy.learn(log.evidence(n, kinds))
+        self._teach(log.evidence(n, kinds))
         self.strategy.error_rate()  # some strategies compute when they are asked
         self.n_learned, self.barred = n, log.barred()
+
+    def _teach(self, answers: list[Answer]) -> None:
+        """Let the strategy learn answers, and what rules say as far as people's checks agree."""
+        self.rules = rules_of(answers)
+        self.strategy.learn(weighed(answers, self.rules, len(self._items.ids)))
 
     def choose(
         self,
@@ -124,6 +135,10 @@ class Chooser:
     def is_check_due(self, n_asked: int) -> bool:
         """Return whether the next question is a random check."""
         return self._every is not None and n_asked % self._every == self._every - 1
+
+    def _is_rule_check_due(self, n_asked: int) -> bool:
+        every = self._every or RULE_CHECK_EVERY
+        return n_asked % every == every // 2
 
     def settled(self) -> GuidedResult | None:
         """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
@@ -198,6 +213,10 @@ class Chooser:
         if is_pair and self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
             question = Question("pair", check.pair, origin="random", check=check.probability)
             return [Chosen(question, check)]
+        if is_pair and self.rules and self._is_rule_check_due(len(asked)):
+            drawn = draw_rule_check(self.rules, asked, self._seed)
+            if drawn is not None and self.barred.allows(drawn):
+                return [Chosen(drawn, None)]
         n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
         questions = self.strategy.ask(
             min(n, max(n_before, 1)), pending=pending, kinds=kinds, allows=self.barred.allows

@@ -114,11 +114,11 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, answers: Iterable[Answer]) -> Evidence:
-        """Collect the pairs of answers of positive weight, in their order."""
+        """Collect the pairs of people's answers of positive weight, in their order."""
         found = [
             (answer.question.rows[i], answer.question.rows[j], said == SAME, answer)
             for answer in answers
-            if answer.weight > 0
+            if answer.weight > 0 and answer.origin != "rule"
             for i, j, said, _ in expand(answer)
         ]
         pairs = np.array([each[:2] for each in found], np.int64).reshape(-1, 2)

@@ -9,7 +9,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from clew.answers import Answer, Entry, Kind, Question, Retraction, items_of
+from clew.answers import (
+    Answer,
+    Entry,
+    Kind,
+    Origin,
+    Question,
+    Retraction,
+    SecondsModel,
+    items_of,
+)
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy
@@ -22,6 +31,10 @@ from clew.session._queue import Asking, Queue, asking_of
 
 #: Number of questions that are chosen before they are asked, if the model learns in the background.
 N_AHEAD = 20
+
+#: Origins of answers that a person gave to a question, and how many of the last ones say how long
+#: the next ones take.
+PACED, N_PACED = ("asked", "random", "imported"), 50
 
 
 class Applied(NamedTuple):
@@ -200,8 +213,14 @@ class Loop:
     def apply(self, entries: Iterable[Entry]) -> Applied:
         """Record entries of another log, in their order."""
         found: dict[str, list[str]] = {"applied": [], "duplicate": [], "unknown": []}
+        given = list(entries)
+        for entry in given:
+            if not isinstance(entry, Entry):
+                raise InvalidArgumentError(
+                    f"apply takes Answers, Edits and Retractions of clew.answers, got {entry!r}"
+                )
         with self.recording:
-            for entry in entries:
+            for entry in given:
                 if entry.id and entry.id in self.log:
                     found["duplicate"].append(entry.id)
                 elif not self._knows(entry):
@@ -241,7 +260,8 @@ class Loop:
     def _record(self, answer: Answer) -> Entry:
         entry = self.log.append(answer)
         assert isinstance(entry, Answer)
-        self.queue.take(entry)
+        if entry.origin != "rule":  # people may be asked the same
+            self.queue.take(entry)
         return entry
 
     def take_back(self, answer: Answer, annotator: str | None = None) -> None:
@@ -271,6 +291,8 @@ class Loop:
 
     def located(self, question: Question) -> Question:
         """Return a question with the rows of its ids: a session of other rows may have made it."""
+        if not isinstance(question, Question):
+            raise InvalidArgumentError(f"expected a clew.Question, got {question!r}")
         if question.ids is None:
             return question
         try:
@@ -280,6 +302,18 @@ class Loop:
             raise InvalidConstraintsError(
                 f"{question} does not fit the items of this session: {error}"
             ) from error
+
+    def pace(self, annotator: str | None = None) -> SecondsModel:
+        """Seconds that answers of a person, or of all, take."""
+        return SecondsModel().fitted(self.log.answers, annotator)
+
+    def seconds_of_answer(self) -> float | None:
+        """Mean seconds of people's last answers, at the pace of all; None if there are none."""
+        with self.recording:
+            given = [answer for answer in self.log.answers if answer.origin in PACED]
+        model = SecondsModel().fitted(given)
+        seconds = [model.of_answer(answer) for answer in given[-N_PACED:]]
+        return sum(seconds) / len(seconds) if seconds else None
 
     def answered_checks(self) -> list[tuple[Check, Answer]]:
         """Return each answer to a random check, with the check; don't-knows are left out."""
@@ -301,6 +335,7 @@ class Loop:
             if n_missing <= 0:
                 return
             n = min(n_missing, self.queue.n_before_repeat(wanted.name))
+            chooser.strategy.pace = self.pace(wanted.name)
             chosen = chooser.choose(n, asked, open_questions, wanted.kinds)
             keys = {new.key for new in chosen}
             if keys <= before:  # a strategy that repeats itself must not keep this from ending
@@ -398,8 +433,11 @@ class Loop:
         Other pairs are no checks, even if they were drawn at random, unless they carry the
         probability with which a session drew them: `quality_` would be biased.
         """
+        if answer.origin == "rule":
+            return replace(answer, question=self.named(answer.question))
         question, asked = answer.question, self.queue.asked.get(key_of(answer.question))
-        origin, check = answer.origin, question.check
+        origin: Origin = answer.origin
+        check = question.check
         drawn = self.checks.get(key_of(question))
         if question.repeat:
             origin, check = "asked", None

@@ -36,10 +36,31 @@ class Remaining(NamedTuple):
     """Low end of its range."""
     high: int
     """High end of its range."""
+    minutes: tuple[float, float, float] | None = None
+    """Minutes of one person for so many questions: median, low and high; None before any answer."""
 
     def __str__(self) -> str:
         noun = "question" if self.median == 1 else "questions"
-        return f"about {self.median} more {noun} ({self.low}-{self.high})"
+        text = f"about {self.median} more {noun} ({self.low}-{self.high})"
+        if self.minutes is None:
+            return text
+        minutes = f"{self.minutes[0]:.0f} minutes" if self.minutes[0] >= 1.5 else "a minute"
+        return f"{text}, {minutes}"
+
+    def in_minutes(self, seconds: float) -> Remaining:
+        """Add the minutes, from the seconds that a question takes.
+
+        Parameters
+        ----------
+        seconds : float
+            Mean seconds of an answer.
+
+        Returns
+        -------
+        Remaining
+        """
+        low, middle, high = (round(n * seconds / 60, 1) for n in (self.low, self.median, self.high))
+        return self._replace(minutes=(middle, low, high))
 
 
 class Advice(NamedTuple):

@@ -169,12 +169,20 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     estimate = strategy.error_rate()
     error = ERROR_RATE if estimate is None else estimate
     checks, is_estimated = loop.answered_checks(), pairs.is_estimated
-    estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
-    quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
-    n_informative = sum(answer.is_evidence and answer.weight > 0 for answer in strategy.answers)
-    jaccard = estimated.jaccard.value
-    progress = Status(n_in_groups, int(labels.max()) + 1, n_informative, jaccard)
-    remaining = remaining_of(progress) if is_estimated else None
+    estimated = None
+    if n_in_groups:
+        estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
+    quality = estimated if estimated and estimated.n_checks >= LEAST_CHECKS else None
+    n_informative = sum(
+        answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
+        for answer in strategy.answers
+    )
+    remaining = None
+    if estimated and is_estimated:
+        n_groups, jaccard = int(labels.max()) + 1, estimated.jaccard.value
+        remaining = remaining_of(Status(n_in_groups, n_groups, n_informative, jaccard))
+    if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
+        remaining = remaining.in_minutes(seconds)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
     for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
@@ -195,9 +203,14 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         next_id,
         changes_of(items.ids.names, before, group_ids, evidence),
         model.n_learned,
-        sum(isinstance(answer, Answer) for answer in answers),
+        sum(isinstance(answer, Answer) and answer.origin != "rule" for answer in answers),
         confidence,
-        _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
+        _exemplars(
+            items,
+            labels,
+            confidence,
+            by_confidence=is_sampled or not items.is_known or n_in_groups < 2,
+        ),
         affinity,
         doubtful_answers(strategy, labels, items.ids, settled),
         quality,

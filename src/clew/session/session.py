@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -15,17 +15,36 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, is_dask
-from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, as_kind, items_of, new_id
+from clew.answers import (
+    QUESTION_KINDS,
+    Answer,
+    Edit,
+    Entry,
+    Kind,
+    Question,
+    Retraction,
+    as_kind,
+    items_of,
+    new_id,
+)
 from clew.cluster import GuidedClustering
-from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
+from clew.constraints._rules import judgments_of
+from clew.exceptions import (
+    InvalidArgumentError,
+    InvalidConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+)
 from clew.oracles import Oracle
 from clew.questions import Strategy
+from clew.questions.guided._triples import AUTO_KINDS
 from clew.session._edits import Preview, preview_of
 from clew.session._items import items_of as session_items, started
 from clew.session._loop import Applied, Loop, Suggestion
 from clew.session._open import StoreSession, open_session
 from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
+from clew.session._rules import rule_answers
 from clew.session._snapshot import read_snapshot, resume, snapshot_of
 
 
@@ -62,8 +81,9 @@ class Session:
         "explore_consolidate", "cac1", "cobra", "cobras", "active_spectral",
         "correlation_information", "expected_change", "margin", "active_subclustering", or an object
         of `clew.questions`.
-    kinds : sequence of str, default=("pair",)
-        Kinds of questions: "pair", "triplet", "odd_one_out".
+    kinds : "auto" or sequence of str, default=("pair",)
+        Kinds of questions: "pair", "triplet", "odd_one_out", "which_of", "confirm". "auto": pairs
+        and which-of questions, whichever tell most per second, as fast as the person answers each.
     repeat_every : int or None, default=20
         One question in `repeat_every` is one that the same person has answered before; agreement
         with oneself is estimated from these. The groups follow from the first of the two answers.
@@ -128,7 +148,7 @@ class Session:
         n_clusters: int | None = None,
         standardize: bool | Literal["auto"] = "auto",
         strategy: str | Strategy = "guided",
-        kinds: Sequence[Kind] = ("pair",),
+        kinds: Literal["auto"] | Sequence[Kind] = ("pair",),
         check_every: int | None = 20,
         repeat_every: int | None = 20,
         annotators: int | Sequence[str] | None = None,
@@ -387,9 +407,7 @@ class Session:
         InvalidConstraintsError
             If an id is unknown.
         """
-        if not isinstance(edit, Edit):
-            raise InvalidArgumentError(f"edit takes a clew.answers.Edit, got {edit!r}")
-        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        self._check_edit(edit)
         (name,) = self.apply([replace(edit, id=edit.id or new_id())]).applied
         with self._loop.recording:
             found = self._loop.log.get(name)
@@ -421,10 +439,15 @@ class Session:
         -----
         With the strategy "guided", it takes as long as `result`.
         """
-        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        self._check_edit(edit)
         with self._loop.model() as model:
             now = result_of(self._loop, model, previous)
             return preview_of(self._loop, model, edit, now)
+
+    def _check_edit(self, edit: object) -> None:
+        if not isinstance(edit, Edit):
+            raise InvalidArgumentError(f"expected a clew.answers.Edit, got {edit!r}")
+        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
 
     def set_aside(self, ids: Iterable[Hashable], *, annotator: str = "", note: str = "") -> Edit:
         """Set items aside: they are in no group, and nobody is asked about them.
@@ -520,6 +543,72 @@ class Session:
         found = session_items(together, None, names, None, self._standardize)
         self._loop.replace_model(found, self._start(found))
         self._X = together
+        return self
+
+    def add_rule(
+        self,
+        name: str,
+        pairs: ArrayLike | Iterable[Sequence[Hashable]] | Callable[[Any], Hashable | None],
+        answer: str | int | Sequence[str | int] = "same",
+        *,
+        meta: Sequence[Any] | None = None,
+    ) -> Self:
+        """Add what a rule or a model says, as an annotator who is trusted as far as checked.
+
+        Parameters
+        ----------
+        name : str
+            Name of the annotator: no person's. A rule of this name is replaced.
+        pairs : sequence of pairs of ids, or callable
+            The pairs that the rule judges. Or a function that takes the `meta` of an item, or
+            without it the id, and returns what the item has in common with others, such as the
+            photo that it is cut from; None: nothing.
+        answer : {"same", "different"} or sequence of str, default="same"
+            What the rule says, of all pairs or of each.
+        meta : sequence of length n_items, default=None
+            What the function gets for each item.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id or an answer is unknown, or the rule judges no pair.
+        InvalidArgumentError
+            If `name` is that of a person who has answered.
+
+        Notes
+        -----
+        A rule's errors go along with features, so agreement with them is no evidence that it is
+        right. Its error rate, one in three at first, is estimated from people's answers to pairs
+        that are drawn in its scope, one question in 20 until there are 16, and from nothing else.
+        The scope of a rule that says "same" only is all pairs that its pairs connect.
+
+        Examples
+        --------
+        >>> import clew
+        >>> X = [[0.0], [0.1], [5.0], [5.2]]
+        >>> session = clew.Session(X, ids=["a1", "a2", "b1", "b2"])
+        >>> session.add_rule("first letter", lambda name: name[0]).log[0].origin
+        'rule'
+        """
+        if not isinstance(name, str) or not name:
+            raise InvalidConstraintsError(f"a rule has a name of its own, got {name!r}")
+        items = self._loop.items
+        X = items.X if items.is_known and not items.is_distances else None
+        found = judgments_of(pairs, answer, ids=items.ids, meta=meta, n_samples=len(items.ids), X=X)
+        if len(found.rows) == 0:
+            raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
+        with self._loop.recording:
+            own = [entry for entry in self.answers if entry.annotator == name]
+            if any(entry.origin != "rule" for entry in own):
+                raise InvalidArgumentError(f"{name!r} has answered questions; name the rule anew")
+            self.apply([
+                *(Retraction(entry.id, name) for entry in own),
+                *rule_answers(name, found, items.ids.names),
+            ])  # fmt: skip
         return self
 
     def learn(self, budget_s: float | None = None) -> int:
@@ -642,7 +731,7 @@ class Session:
         Parameters
         ----------
         annotator : str or None, default=None
-            Whose answer; None for anybody's.
+            Whose answer; None for anybody's, but no rule's.
 
         Returns
         -------
@@ -651,7 +740,7 @@ class Session:
         """
         with self._loop.recording:
             for answer in reversed(self.answers):
-                if annotator in (None, answer.annotator):
+                if annotator in (None, answer.annotator) and answer.origin != "rule":
                     self._loop.take_back(answer)
                     self._loop.queue.hand_out_first(answer.question, answer.annotator)
                     return answer
@@ -858,11 +947,14 @@ def as_standardize(value: object) -> bool | Literal["auto"]:
 
 def kinds_of(kinds: object) -> tuple[Kind, ...]:
     """Return kinds of questions, each once, in the order given."""
+    if isinstance(kinds, str) and kinds == "auto":
+        return AUTO_KINDS
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InvalidParameterError(
-            f"Session(kinds={kinds!r}): kinds must be a list, such as ['pair', 'odd_one_out']"
+            f"Session(kinds={kinds!r}): kinds must be 'auto' or a list, such as "
+            "['pair', 'which_of']"
         )
-    found = tuple(dict.fromkeys(as_kind(kind) for kind in kinds))
+    found = tuple(dict.fromkeys(as_kind(kind, QUESTION_KINDS) for kind in kinds))
     if not found:
         raise InvalidParameterError("Session(kinds=()): name at least one kind")
     return found

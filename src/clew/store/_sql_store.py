@@ -765,7 +765,7 @@ def _check_worker(connection: Connection, worker: str | None) -> None:
     holder = connection.execute(sa.select(WorkerRow.token)).scalar()
     if holder != worker:
         raise LeaseLostError(
-            "another worker has taken the project over, because this one was not heard of for "
+            "another worker has taken the project over, because this one was silent for "
             f"{WORKER_SECONDS:g} seconds; nothing was written"
         )
 

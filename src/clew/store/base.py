@@ -29,7 +29,7 @@ Leases
 One worker
     The worker holds the project under a lease with a heartbeat. What it writes (pool, results,
     artifacts, jobs) is refused with `LeaseLostError` when another worker has taken over.
-Refused aloud
+Refused with an error
     A full disk, a read-only file, a server that went away, a schema of a newer clew: `StoreError`,
     with what to do. Names of unknown items: `InvalidConstraintsError`, and nothing is appended.
 
@@ -148,7 +148,7 @@ class Token:
     """A secret that somebody was given; only its hash is kept."""
 
     id: str
-    """Names it in lists and for `revoke_token`; says nothing about the secret."""
+    """Names it in lists and for `revoke_token`; does not contain the secret."""
     kind: TokenKind
     annotator: str | None
     """Whose it is; None: of an invitation that anybody may take."""

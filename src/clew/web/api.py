@@ -536,7 +536,7 @@ class Recluster(Body):
         None, ge=0, le=2**31, description="Split this group alone; None: all."
     )
     leave_out: str | None = Field(
-        None, max_length=200, description="Without the answers of this person."
+        None, max_length=200, description="As if this person had not answered."
     )
 
 

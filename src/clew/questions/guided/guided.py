@@ -270,13 +270,17 @@ class Guided(Readings):
 
     def _pace(self) -> SecondsModel:
         """Seconds that answers take: those of the parameter, or as they were measured."""
-        return self._seconds if self.seconds is not None else self._seconds.fitted(self._given)
+        if self.seconds is not None:
+            return self._seconds
+        return self.pace or self._seconds.fitted(self._given)
 
     def _taken(self) -> NDArray[np.bool_]:
         """Mark pairs that were asked, or that one question about more rows included."""
         taken = np.eye(len(self._items.rows), dtype=np.bool_)
         number = self._items.number
         for answer in self._given:
+            if answer.origin == "rule":  # people may be asked the same
+                continue
             for i, j in asked_pairs(answer):
                 taken[number[i], number[j]] = taken[number[j], number[i]] = True
         return taken
