@@ -136,19 +136,27 @@ class Worker:
                     stop.wait(1.0)
                     continue
                 with pulse:
-                    self._work(pulse, stop, until_rest=until_rest)
-            except Exception as error:
+                    while True:
+                        try:
+                            self._work(pulse, stop, until_rest=until_rest)
+                            return
+                        except (StoreError, LeaseLostError):
+                            raise
+                        except Exception as error:  # the pulse goes on, and so does asking
+                            if until_rest:
+                                raise
+                            logger.exception("the worker failed")
+                            n_failed += 1
+                            pulse.say("failed", f"{_message(error)}; it tries again")
+                            self._forget()
+                            if stop.wait(min(2.0**n_failed, 60.0)):
+                                return
+            except (StoreError, LeaseLostError) as error:
                 if until_rest:
                     raise
-                if not isinstance(error, StoreError | LeaseLostError):
-                    logger.exception("the worker failed")
-                    n_failed += 1
-                    with suppress(ClewError):
-                        pulse.say("failed", f"{_message(error)}; it tries again")
+                logger.warning("%s", error)
                 self._forget()
-                stop.wait(min(2.0**n_failed, 60.0))
-            else:
-                return
+                stop.wait(1.0)
             finally:
                 pulse.end()
 
