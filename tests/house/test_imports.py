@@ -128,7 +128,7 @@ def allowed_parts(part: str) -> frozenset[str]:
         return below
     if part == TOP:
         # Subpackages are imported there when they are first used; see test_import_light.
-        return BASE | SIDE_PARTS | set(LAYERS[: LAYERS.index("session") + 1])
+        return BASE | SIDE_PARTS | set(LAYERS[: LAYERS.index("session") + 1]) | {"web"}
     if part in SIDE_PARTS:
         # A store holds items.
         return below | {part, "answers", "constraints"} | ({"items"} if part == "store" else set())

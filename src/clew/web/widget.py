@@ -17,6 +17,8 @@ from clew.web.words import strings_of
 if TYPE_CHECKING:
     from clew.session import Session
 
+__all__ = ["widget"]
+
 HERE = Path(__file__).parent
 SOURCE = "clew.widget"
 #: Longest side of a picture in a notebook, in pixels.
