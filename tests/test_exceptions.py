@@ -25,6 +25,7 @@ BUILT_IN = {
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,
     "ProjectNotFoundError": FileNotFoundError,
+    "ClusterError": RuntimeError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }
