@@ -26,6 +26,7 @@ BUILT_IN = {
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,
     "ProjectNotFoundError": FileNotFoundError,
+    "ClusterError": RuntimeError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }
