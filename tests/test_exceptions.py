@@ -26,7 +26,6 @@ BUILT_IN = {
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,
     "ProjectNotFoundError": FileNotFoundError,
-    "ClusterError": RuntimeError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }
