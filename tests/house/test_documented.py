@@ -40,6 +40,7 @@ MODULES = (
     "clew.features",
     "clew.collections",
     "clew.store",
+    "clew.worker",
     "clew.tables",
     "clew.exceptions",
 )

@@ -219,7 +219,17 @@ class Worker:
         return {name: settings[name] for name in names}
 
     def new_session(self, entries: Iterable[Entry] = ()) -> Session:
-        """Make another session of the same items."""
+        """Make another session of the same items.
+
+        Parameters
+        ----------
+        entries : iterable of Entry, default=()
+            What it learns first.
+
+        Returns
+        -------
+        Session
+        """
         from clew.session import Session
 
         session = Session(**self.rows.arguments, **self._parameters())
@@ -327,7 +337,20 @@ class Worker:
         return True
 
     def put_artifact(self, name: str, content: bytes) -> None:
-        """Keep a binary product of the last result."""
+        """Keep a binary product of the last result.
+
+        Parameters
+        ----------
+        name : str
+            What it is; it replaces the last one of this name.
+        content : bytes
+            The product.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
+        """
         self.store.put_artifact(name, self.revision, content, worker=self._pulse.token)
 
 
