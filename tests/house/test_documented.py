@@ -41,6 +41,7 @@ MODULES = (
     "clew.collections",
     "clew.store",
     "clew.tables",
+    "clew.worker",
     "clew.exceptions",
 )
 PAGES = sorted(

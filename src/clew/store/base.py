@@ -88,7 +88,9 @@ class Logged:
     """An entry of the log, with its number."""
 
     seq: int
+    """Its number."""
     entry: Entry
+    """The entry."""
     is_standing: bool = True
     """Whether no later entry revokes it; always False for a retraction."""
 
@@ -98,10 +100,13 @@ class Suggestion:
     """A question of the pool, handed out to nobody yet."""
 
     question: Question
+    """The question, with ids."""
     is_check: bool = False
+    """Whether it was drawn to check the groups."""
     probability: float | None = None
     """Probability that the two are the same when it was chosen. Never shown to who answers."""
     score: float = 0.0
+    """How much its answer is expected to help; larger is better."""
     revision: int = 0
     """Last entry that was learned when it was chosen."""
 
@@ -111,11 +116,17 @@ class Lease:
     """A question that one person holds."""
 
     token: str
+    """Names it; what a browser holds."""
     annotator: str
+    """Who holds it."""
     question: Question
+    """The question, with ids."""
     revision: int
+    """Last entry that was learned when the question was chosen."""
     expires: float
+    """When it runs out."""
     state: Literal["held", "answered", "released", "exchanged"] = "held"
+    """Whether it is held, or how it ended."""
 
 
 class Served(NamedTuple):
@@ -132,13 +143,17 @@ class Annotator:
     """Somebody, or something, that answers: a person, a rule or a model."""
 
     name: str
+    """Unique name."""
     kind: AnnotatorKind = "person"
+    """Whether a person, a rule or a model."""
     role: Role = "annotator"
+    """What they may do."""
     is_active: bool = True
     """False: they may not answer any more. Their answers stay."""
     code: str = ""
     """A participant's code, of studies."""
     note: str = ""
+    """What the owner noted."""
     kinds: tuple[Kind, ...] | None = None
     """Kinds of questions they are asked; None: those of the settings."""
 
@@ -150,15 +165,21 @@ class Token:
     id: str
     """Names it in lists and for `revoke_token`; does not contain the secret."""
     kind: TokenKind
+    """What it is for."""
     annotator: str | None
     """Whose it is; None: of an invitation that anybody may take."""
     role: Role
+    """What its holder may do."""
     created: float
+    """When it was made."""
     expires: float | None
+    """When it runs out; None: never."""
     is_revoked: bool
+    """Whether it was revoked."""
     parent: str | None
     """Id of the invitation that a session came from: revoking that one ends the session."""
     scope: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +187,13 @@ class Group:
     """A group that lasts: its id is never used again."""
 
     id: int
+    """Lasting id."""
     name: str = ""
+    """Name that people gave it, or an empty text."""
     note: str = ""
+    """Note that people gave it."""
     first_revision: int = 0
+    """First result that has it."""
     last_revision: int = 0
     """Last result that has it."""
     came_from: tuple[int, ...] = ()
@@ -184,7 +209,9 @@ class StoredResult:
     revision: int
     """`seq` of the last entry that it has learned."""
     at: float
+    """When it was published."""
     body: Mapping[str, Any]
+    """The result, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +219,25 @@ class Job:
     """Work that a client has asked of the worker."""
 
     id: int
+    """Its number."""
     kind: str
+    """What to do."""
     arguments: Mapping[str, Any]
+    """Its arguments, as JSON."""
     status: JobStatus
+    """How far it is."""
     annotator: str
+    """Who asked for it."""
     created: float
+    """When it was asked for."""
     finished: float | None = None
+    """When it ended."""
     result: Any = None
+    """What was found, as JSON."""
     error: str | None = None
+    """Why it failed."""
     attempts: int = 0
+    """How often it was begun before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +245,9 @@ class WorkerState:
     """What the worker says of itself."""
 
     name: str
+    """How it is called."""
     heartbeat: float
+    """When it was heard of last."""
     is_alive: bool
     """Whether it holds the project: a worker that dies is noticed after ten seconds."""
     state: str
@@ -216,6 +255,7 @@ class WorkerState:
     detail: str = ""
     """In words: "learning 120 answers", or what went wrong."""
     revision: int = 0
+    """`seq` of the last entry that it has learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +263,17 @@ class Counts:
     """Numbers for `clew status` and the progress page."""
 
     n_items: int
+    """Number of items."""
     n_set_aside: int
+    """Items that are set aside."""
     n_entries: int
+    """Entries of the log."""
     n_answers: int
     """Answers that stand."""
     n_edits: int
+    """Edits, also revoked ones."""
     last_seq: int
+    """Number of the last entry."""
     by_annotator: Mapping[str, int]
     """Answers of each that stand."""
     by_value: Mapping[str, int]
@@ -239,8 +284,11 @@ class ItemChanges(NamedTuple):
     """What `Store.add_items` did, in numbers of items."""
 
     added: int
+    """Items that are new."""
     updated: int
+    """Items that were there and differ."""
     unchanged: int
+    """Items that were there as they are."""
 
 
 class Store(ABC):
@@ -260,15 +308,34 @@ class Store(ABC):
         """Add items at the end; those with an id that is there are updated where they differ.
 
         The same items again change nothing. What was set aside stays so.
+
+        Parameters
+        ----------
+        items : iterable of Item
+            The items.
         """
 
     @abstractmethod
     def items(self, *, after: int = -1, limit: int | None = None) -> list[Item]:
-        """Return items in order of their rows, those after the row `after`."""
+        """Return items in order of their rows, those after the row `after`.
+
+        Parameters
+        ----------
+        after : int, default=-1
+            Row after which to begin, from 0.
+        limit : int, default=None
+            Largest number of items. None: all.
+        """
 
     @abstractmethod
     def items_by_id(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return the items with these ids that exist."""
+        """Return the items with these ids that exist.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Ids of items.
+        """
 
     @abstractmethod
     def item_ids(self) -> list[str]:
@@ -283,6 +350,11 @@ class Store(ABC):
         Entries without id or time get them. Annotators that are new are added as persons, or as
         rules if the origin of their answers says so. An `Edit` of kind "set_aside" sets items aside
         until it is revoked.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+            Answers, edits and retractions, in order of arrival.
 
         Raises
         ------
@@ -302,11 +374,35 @@ class Store(ABC):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Logged]:
-        """Return entries with `after` < seq < `before`, of one annotator, or about some items."""
+        """Return entries with `after` < seq < `before`, of one annotator, or about some items.
+
+        Parameters
+        ----------
+        after : int, default=0
+            Entries with a larger `seq`.
+        before : int, default=None
+            Entries with a smaller `seq`. None: up to the last one.
+        annotator : str, default=None
+            Entries of this annotator. None: of all.
+        items : iterable of str, default=None
+            Entries about any of these items. None: about all.
+        only_standing : bool, default=False
+            Whether to leave out retractions, and what was revoked.
+        newest_first : bool, default=False
+            Whether the last entry comes first.
+        limit : int, default=None
+            Largest number of entries. None: all.
+        """
 
     @abstractmethod
     def entry(self, id: str) -> Logged | None:
-        """Return the entry with an id."""
+        """Return the entry with an id.
+
+        Parameters
+        ----------
+        id : str
+            Id of the entry.
+        """
 
     @abstractmethod
     def last_seq(self) -> int:
@@ -317,6 +413,13 @@ class Store(ABC):
         """Revoke the last answer of a person that stands, and lease its question to them again.
 
         Return the answer; None if they have none. Its question is the first of their leases.
+
+        Parameters
+        ----------
+        annotator : str
+            Whose answer.
+        source : str, default=""
+            Program that takes it back.
         """
 
     @abstractmethod
@@ -334,7 +437,19 @@ class Store(ABC):
         kinds: Sequence[Kind] | None = None,
         keep: Sequence[str] = (),
     ) -> tuple[Lease, ...]:
-        """Top a person's questions up to `n`; `answer_and_lease` without answers."""
+        """Top a person's questions up to `n`; `answer_and_lease` without answers.
+
+        Parameters
+        ----------
+        annotator : str
+            Who is asked.
+        n : int, default=4
+            Number of questions to hold.
+        kinds : sequence of str, default=None
+            Kinds of questions wanted.
+        keep : sequence of str, default=()
+            Tokens of leases that are on the screen.
+        """
 
     @abstractmethod
     def answer_and_lease(
@@ -369,11 +484,25 @@ class Store(ABC):
 
     @abstractmethod
     def find_lease(self, token: str) -> Lease | None:
-        """Return a lease by its token, also one that has run out or was given back (for a week)."""
+        """Return a lease by its token, also one that has run out or was given back (for a week).
+
+        Parameters
+        ----------
+        token : str
+            Token of the lease.
+        """
 
     @abstractmethod
     def release(self, annotator: str, tokens: Sequence[str] | None = None) -> int:
-        """Give questions of a person back, all or some; return how many were held."""
+        """Give questions of a person back, all or some; return how many were held.
+
+        Parameters
+        ----------
+        annotator : str
+            Who gives them back.
+        tokens : sequence of str, default=None
+            Tokens of leases. None: of all that they hold.
+        """
 
     @abstractmethod
     def leases(self) -> list[Lease]:
@@ -389,13 +518,26 @@ class Store(ABC):
 
         Stay: questions that some but not all of the people wanted have, and checks that nobody has
         answered. These are first in the pool, and not counted among `suggestions`.
+
+        Parameters
+        ----------
+        suggestions : iterable of Suggestion
+            The new ones, the best first.
+        worker : str, default=None
+            Token of the worker, if it is one that writes.
         """
 
     # Annotators ----------------------------------------------------------------------------
 
     @abstractmethod
     def put_annotator(self, annotator: Annotator) -> None:
-        """Add an annotator, or change the one with this name."""
+        """Add an annotator, or change the one with this name.
+
+        Parameters
+        ----------
+        annotator : Annotator
+            A person, a rule or a model.
+        """
 
     @abstractmethod
     def annotators(self) -> list[Annotator]:
@@ -403,7 +545,13 @@ class Store(ABC):
 
     @abstractmethod
     def annotator(self, name: str) -> Annotator | None:
-        """Return the annotator with a name."""
+        """Return the annotator with a name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the annotator.
+        """
 
     @abstractmethod
     def make_token(
@@ -420,6 +568,21 @@ class Store(ABC):
 
         It is returned this once: the store keeps its SHA-256. `seconds`: until it runs out; None:
         never. `parent`: id of the invitation that a session comes from.
+
+        Parameters
+        ----------
+        kind : {"invite", "session", "api"}
+            What it is for.
+        annotator : str, default=None
+            Whose it is. None: of whoever takes it.
+        role : str, default="annotator"
+            What its holder may do.
+        seconds : float, default=None
+            Seconds until it runs out. None: never.
+        parent : str, default=None
+            Id of the invitation that a session comes from.
+        scope : dict, default=None
+            Further facts about it, as JSON.
         """
 
     @abstractmethod
@@ -427,25 +590,59 @@ class Store(ABC):
         """Return the token of a secret; None if there is none, it has run out or was revoked.
 
         Also None if its parent was revoked, or its annotator is no longer active.
+
+        Parameters
+        ----------
+        secret : str
+            What the holder shows.
+        kind : {"invite", "session", "api"}
+            What it is shown for.
         """
 
     @abstractmethod
     def tokens(self, annotator: str | None = None) -> list[Token]:
-        """Return the tokens, of one annotator or all, the newest first."""
+        """Return the tokens, of one annotator or all, the newest first.
+
+        Parameters
+        ----------
+        annotator : str, default=None
+            Whose tokens. None: those of all.
+        """
 
     @abstractmethod
     def revoke_token(self, id: str) -> bool:
-        """Revoke a token and those that came from it; return whether there was one."""
+        """Revoke a token and those that came from it; return whether there was one.
+
+        Parameters
+        ----------
+        id : str
+            Id of the token, not its secret.
+        """
 
     # Groups and results --------------------------------------------------------------------
 
     @abstractmethod
     def groups(self, *, also_gone: bool = False) -> list[Group]:
-        """Return the groups of the last result; with `also_gone` those of all results."""
+        """Return the groups of the last result; with `also_gone` those of all results.
+
+        Parameters
+        ----------
+        also_gone : bool, default=False
+            Whether to return groups that the last result no longer has.
+        """
 
     @abstractmethod
     def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
         """Give a group a name or a note; None leaves what it has.
+
+        Parameters
+        ----------
+        id : int
+            Lasting id of the group.
+        name : str, default=None
+            Its new name.
+        note : str, default=None
+            Its new note.
 
         Raises
         ------
@@ -455,7 +652,13 @@ class Store(ABC):
 
     @abstractmethod
     def put_groups(self, groups: Iterable[Group]) -> None:
-        """Put groups in place of those with the same ids; for imports."""
+        """Put groups in place of those with the same ids; for imports.
+
+        Parameters
+        ----------
+        groups : iterable of Group
+            The groups, with their ids.
+        """
 
     @abstractmethod
     def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
@@ -463,11 +666,26 @@ class Store(ABC):
 
         `body` is `SessionResult.to_dict()`; of it the store reads `ids` and `group_ids`, the
         lasting id of the group of each item (-1: in no group). The ten newest results are kept.
+
+        Parameters
+        ----------
+        revision : int
+            `seq` of the last entry that was learned.
+        body : dict
+            The result, as JSON.
+        worker : str, default=None
+            Token of the worker, if it is one that writes.
         """
 
     @abstractmethod
     def result(self, revision: int | None = None) -> StoredResult | None:
-        """Return a result, by default the newest; None if there is none."""
+        """Return a result, by default the newest; None if there is none.
+
+        Parameters
+        ----------
+        revision : int, default=None
+            Revision of the result. None: the newest.
+        """
 
     @abstractmethod
     def result_revision(self) -> int | None:
@@ -477,43 +695,120 @@ class Store(ABC):
     def put_artifact(
         self, name: str, revision: int, content: bytes, *, worker: str | None = None
     ) -> None:
-        """Keep a binary product of the worker ("map", "affinity"); it replaces the last one."""
+        """Keep a binary product of the worker ("map", "affinity"); it replaces the last one.
+
+        Parameters
+        ----------
+        name : str
+            Name of the product.
+        revision : int
+            Revision of the result that it belongs to.
+        content : bytes
+            The product.
+        worker : str, default=None
+            Token of the worker, if it is one that writes.
+        """
 
     @abstractmethod
     def artifact(self, name: str) -> tuple[int, bytes] | None:
-        """Return the revision and the content of an artifact; None if it is absent or damaged."""
+        """Return the revision and the content of an artifact; None if it is absent or damaged.
+
+        Parameters
+        ----------
+        name : str
+            Name of the product.
+        """
 
     # Jobs and the worker -------------------------------------------------------------------
 
     @abstractmethod
     def add_job(self, kind: str, arguments: Mapping[str, Any], *, annotator: str = "") -> int:
-        """Ask the worker for something; return the number of the job."""
+        """Ask the worker for something; return the number of the job.
+
+        Parameters
+        ----------
+        kind : str
+            What to do: "preview", "resplit", "leave_out", "recluster", "map", "thumbnails".
+        arguments : dict
+            Its arguments, as JSON.
+        annotator : str, default=""
+            Who asks for it.
+        """
 
     @abstractmethod
     def job(self, id: int) -> Job | None:
-        """Return a job."""
+        """Return a job.
+
+        Parameters
+        ----------
+        id : int
+            Number of the job.
+        """
 
     @abstractmethod
     def jobs(self, *, status: JobStatus | None = None, limit: int = 100) -> list[Job]:
-        """Return jobs, the newest first."""
+        """Return jobs, the newest first.
+
+        Parameters
+        ----------
+        status : str, default=None
+            "waiting", "running", "done" or "failed". None: all.
+        limit : int, default=100
+            Largest number of jobs.
+        """
 
     @abstractmethod
     def take_job(self, worker: str) -> Job | None:
-        """Start the oldest job that waits, or that another worker left unfinished."""
+        """Start the oldest job that waits, or that another worker left unfinished.
+
+        Parameters
+        ----------
+        worker : str
+            Token of the worker.
+        """
 
     @abstractmethod
     def finish_job(
         self, id: int, *, worker: str, result: Any = None, error: str | None = None
     ) -> None:
-        """End a job with a result (JSON) or an error."""
+        """End a job with a result (JSON) or an error.
+
+        Parameters
+        ----------
+        id : int
+            Number of the job.
+        worker : str
+            Token of the worker.
+        result : object, default=None
+            What was found, as JSON.
+        error : str, default=None
+            Why it failed. None: it did not.
+        """
 
     @abstractmethod
     def acquire_worker(self, name: str) -> str | None:
-        """Become the worker of the project; return a token, or None while another one is alive."""
+        """Become the worker of the project; return a token, or None while another one is alive.
+
+        Parameters
+        ----------
+        name : str
+            How the worker is called in lists.
+        """
 
     @abstractmethod
     def heartbeat(self, worker: str, state: str, detail: str = "", revision: int = 0) -> None:
         """Say that the worker with this token is alive, and what it does.
+
+        Parameters
+        ----------
+        worker : str
+            Token of the worker.
+        state : str
+            "starting", "warming up", "learning", "ready" or "failed".
+        detail : str, default=""
+            The same in words.
+        revision : int, default=0
+            `seq` of the last entry that it has learned.
 
         Raises
         ------
@@ -523,7 +818,13 @@ class Store(ABC):
 
     @abstractmethod
     def release_worker(self, worker: str) -> None:
-        """Give the project back."""
+        """Give the project back.
+
+        Parameters
+        ----------
+        worker : str
+            Token of the worker.
+        """
 
     @abstractmethod
     def worker(self) -> WorkerState | None:
@@ -537,7 +838,13 @@ class Store(ABC):
 
     @abstractmethod
     def set_settings(self, settings: Mapping[str, Any]) -> None:
-        """Change some settings; values are JSON."""
+        """Change some settings; values are JSON.
+
+        Parameters
+        ----------
+        settings : dict
+            Those that change, by name.
+        """
 
     @abstractmethod
     def changes(self) -> dict[Topic, int]:
@@ -550,6 +857,15 @@ class Store(ABC):
         """Return `changes` as soon as one of `topics` (all if empty) is not as in `seen`.
 
         After `timeout` seconds they are returned as they are.
+
+        Parameters
+        ----------
+        seen : dict
+            What `changes` returned before.
+        timeout : float
+            Seconds to wait at most.
+        topics : sequence of str, default=()
+            Topics that matter.
         """
 
     # Whole stores --------------------------------------------------------------------------
@@ -557,6 +873,11 @@ class Store(ABC):
     @abstractmethod
     def copy_to(self, url: str) -> None:
         """Copy everything, tokens and leases too, to an empty store; for backups and moves.
+
+        Parameters
+        ----------
+        url : str
+            Where the other store is, as `open_store` takes it.
 
         Raises
         ------

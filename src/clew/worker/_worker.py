@@ -219,7 +219,17 @@ class Worker:
         return {name: settings[name] for name in names}
 
     def new_session(self, entries: Iterable[Entry] = ()) -> Session:
-        """Make another session of the same items."""
+        """Make another session of the same items.
+
+        Parameters
+        ----------
+        entries : iterable of Entry, default=()
+            What it is told.
+
+        Returns
+        -------
+        Session
+        """
         from clew.session import Session
 
         session = Session(**self.rows.arguments, **self._parameters())
@@ -327,7 +337,15 @@ class Worker:
         return True
 
     def put_artifact(self, name: str, content: bytes) -> None:
-        """Keep a binary product of the last result."""
+        """Keep a binary product of the last result.
+
+        Parameters
+        ----------
+        name : str
+            Name of the product.
+        content : bytes
+            The product.
+        """
         self.store.put_artifact(name, self.revision, content, worker=self._pulse.token)
 
 
