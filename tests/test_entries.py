@@ -176,14 +176,14 @@ def test_constraints_leave_out_what_is_no_evidence_of_groups(tmp_path) -> None:
     ]
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(entry_to_json(entry) + "\n" for entry in entries))
-    known = Constraints.read_jsonl(path, ids="abcd")
+    known = Constraints.read_jsonl(path, ids=list("abcd"))
     assert known.triplets.size == known.odd_one_out.size == 0
     assert known.pairs.tolist() == [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     assert known.pair_answers.tolist() == [DIFFERENT, SAME, SAME, SAME, DONT_KNOW]
     assert known.pair_weights.tolist() == [*(each[3] for each in expand(which)), 1, 1, 1]
     assert known.pair_origins.tolist()[2:4] == ["edit", "edit"]
     told = [entry for entry in entries if isinstance(entry, Answer)]
-    assert len(Constraints.from_answers(told, ids="abcd")) == 3
+    assert len(Constraints.from_answers(told, ids=list("abcd"))) == 3
 
 
 def test_none_of_these_is_different_from_all() -> None:

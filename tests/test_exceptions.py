@@ -21,11 +21,11 @@ BUILT_IN = {
     "InvalidParameterError": ValueError,
     "InvalidDataError": ValueError,
     "FileFormatError": ValueError,
+    "ClusterError": RuntimeError,
     "DatasetNotFoundError": FileNotFoundError,
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,
     "ProjectNotFoundError": FileNotFoundError,
-    "ClusterError": RuntimeError,
     "MissingDependencyError": ImportError,
     "TooLargeError": MemoryError,
 }

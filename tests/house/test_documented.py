@@ -40,8 +40,8 @@ MODULES = (
     "clew.features",
     "clew.collections",
     "clew.store",
-    "clew.tables",
     "clew.worker",
+    "clew.tables",
     "clew.exceptions",
 )
 PAGES = sorted(

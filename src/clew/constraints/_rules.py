@@ -69,7 +69,7 @@ class Judgments(NamedTuple):
 
     @property
     def is_grouping(self) -> bool:
-        """Whether the rule says nothing but "same"."""
+        """Whether the rule says "same" only."""
         return bool((self.said == SAME).all())
 
     def drawn(self, random: np.random.RandomState) -> tuple[tuple[int, int], int]:

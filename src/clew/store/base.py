@@ -90,7 +90,7 @@ class Logged:
     seq: int
     """Its number."""
     entry: Entry
-    """The entry."""
+    """An answer, an edit or a retraction."""
     is_standing: bool = True
     """Whether no later entry revokes it; always False for a retraction."""
 
@@ -100,13 +100,13 @@ class Suggestion:
     """A question of the pool, handed out to nobody yet."""
 
     question: Question
-    """The question, with ids."""
+    """What to ask."""
     is_check: bool = False
-    """Whether it was drawn to check the groups."""
+    """Whether it was drawn at random, to check the groups."""
     probability: float | None = None
     """Probability that the two are the same when it was chosen. Never shown to who answers."""
     score: float = 0.0
-    """How much its answer is expected to help; larger is better."""
+    """How much an answer helps; the larger, the sooner it is asked."""
     revision: int = 0
     """Last entry that was learned when it was chosen."""
 
@@ -116,17 +116,17 @@ class Lease:
     """A question that one person holds."""
 
     token: str
-    """Names it; what a browser holds."""
+    """Names the lease."""
     annotator: str
-    """Who holds it."""
+    """Who holds the question."""
     question: Question
-    """The question, with ids."""
+    """What is asked."""
     revision: int
     """Last entry that was learned when the question was chosen."""
     expires: float
     """When it runs out."""
     state: Literal["held", "answered", "released", "exchanged"] = "held"
-    """Whether it is held, or how it ended."""
+    """What became of it; one that has run out stays "held"."""
 
 
 class Served(NamedTuple):
@@ -143,9 +143,9 @@ class Annotator:
     """Somebody, or something, that answers: a person, a rule or a model."""
 
     name: str
-    """Unique name."""
+    """Names them in the log."""
     kind: AnnotatorKind = "person"
-    """Whether a person, a rule or a model."""
+    """What answers."""
     role: Role = "annotator"
     """What they may do."""
     is_active: bool = True
@@ -153,7 +153,7 @@ class Annotator:
     code: str = ""
     """A participant's code, of studies."""
     note: str = ""
-    """What the owner noted."""
+    """What others should know of them."""
     kinds: tuple[Kind, ...] | None = None
     """Kinds of questions they are asked; None: those of the settings."""
 
@@ -165,7 +165,7 @@ class Token:
     id: str
     """Names it in lists and for `revoke_token`; does not contain the secret."""
     kind: TokenKind
-    """What it is for."""
+    """An invitation, a browser's session or a program."""
     annotator: str | None
     """Whose it is; None: of an invitation that anybody may take."""
     role: Role
@@ -179,7 +179,7 @@ class Token:
     parent: str | None
     """Id of the invitation that a session came from: revoking that one ends the session."""
     scope: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts about it."""
+    """What else was kept with it, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +187,11 @@ class Group:
     """A group that lasts: its id is never used again."""
 
     id: int
-    """Lasting id."""
+    """Its lasting id."""
     name: str = ""
-    """Name that people gave it, or an empty text."""
+    """What people call it."""
     note: str = ""
-    """Note that people gave it."""
+    """What people say of it."""
     first_revision: int = 0
     """First result that has it."""
     last_revision: int = 0
@@ -223,7 +223,7 @@ class Job:
     kind: str
     """What to do."""
     arguments: Mapping[str, Any]
-    """Its arguments, as JSON."""
+    """Arguments, as JSON."""
     status: JobStatus
     """How far it is."""
     annotator: str
@@ -231,13 +231,13 @@ class Job:
     created: float
     """When it was asked for."""
     finished: float | None = None
-    """When it ended."""
+    """When it ended; None: it has not."""
     result: Any = None
-    """What was found, as JSON."""
+    """What came of it, as JSON."""
     error: str | None = None
-    """Why it failed."""
+    """What went wrong; None: nothing."""
     attempts: int = 0
-    """How often it was begun before."""
+    """How often it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class WorkerState:
     name: str
     """How it is called."""
     heartbeat: float
-    """When it was heard of last."""
+    """When it last said that it is alive."""
     is_alive: bool
     """Whether it holds the project: a worker that dies is noticed after ten seconds."""
     state: str
@@ -255,7 +255,7 @@ class WorkerState:
     detail: str = ""
     """In words: "learning 120 answers", or what went wrong."""
     revision: int = 0
-    """`seq` of the last entry that it has learned."""
+    """Last entry that it has learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,17 +263,17 @@ class Counts:
     """Numbers for `clew status` and the progress page."""
 
     n_items: int
-    """Number of items."""
+    """Items, those set aside too."""
     n_set_aside: int
-    """Items that are set aside."""
+    """Items set aside."""
     n_entries: int
     """Entries of the log."""
     n_answers: int
     """Answers that stand."""
     n_edits: int
-    """Edits, also revoked ones."""
+    """Edits, those revoked too."""
     last_seq: int
-    """Number of the last entry."""
+    """Number of the last entry; 0 if there is none."""
     by_annotator: Mapping[str, int]
     """Answers of each that stand."""
     by_value: Mapping[str, int]
@@ -286,9 +286,9 @@ class ItemChanges(NamedTuple):
     added: int
     """Items that are new."""
     updated: int
-    """Items that were there and differ."""
+    """Items that were there, and differed."""
     unchanged: int
-    """Items that were there as they are."""
+    """Items that were there, and did not differ."""
 
 
 class Store(ABC):
@@ -312,7 +312,12 @@ class Store(ABC):
         Parameters
         ----------
         items : iterable of Item
-            The items.
+            Each id once; of an id given twice the last item counts.
+
+        Returns
+        -------
+        ItemChanges
+            Numbers of items added, updated and unchanged.
         """
 
     @abstractmethod
@@ -322,9 +327,13 @@ class Store(ABC):
         Parameters
         ----------
         after : int, default=-1
-            Row after which to begin, from 0.
+            Row; the items in the rows that follow are returned.
         limit : int, default=None
             Largest number of items. None: all.
+
+        Returns
+        -------
+        list of Item
         """
 
     @abstractmethod
@@ -334,12 +343,21 @@ class Store(ABC):
         Parameters
         ----------
         ids : iterable of str
-            Ids of items.
+            Ids; unknown ones are left out.
+
+        Returns
+        -------
+        dict of str to Item
         """
 
     @abstractmethod
     def item_ids(self) -> list[str]:
-        """Return all ids, in order of the rows: row i of the model is item i, for good."""
+        """Return all ids, in order of the rows: row i of the model is item i, for good.
+
+        Returns
+        -------
+        list of str
+        """
 
     # Log -----------------------------------------------------------------------------------
 
@@ -354,7 +372,12 @@ class Store(ABC):
         Parameters
         ----------
         entries : sequence of Entry
-            Answers, edits and retractions, in order of arrival.
+            Answers, edits and retractions, in order.
+
+        Returns
+        -------
+        tuple of str
+            One status for each entry: "stored", "duplicate" or "conflict".
 
         Raises
         ------
@@ -379,19 +402,23 @@ class Store(ABC):
         Parameters
         ----------
         after : int, default=0
-            Entries with a larger `seq`.
+            Entries with larger numbers.
         before : int, default=None
-            Entries with a smaller `seq`. None: up to the last one.
+            Entries with smaller numbers. None: to the end.
         annotator : str, default=None
-            Entries of this annotator. None: of all.
+            Whose entries. None: those of all.
         items : iterable of str, default=None
-            Entries about any of these items. None: about all.
+            Ids; entries about at least one of these items. None: about any.
         only_standing : bool, default=False
-            Whether to leave out retractions, and what was revoked.
+            Whether to leave out retractions, and entries that a later one revokes.
         newest_first : bool, default=False
             Whether the last entry comes first.
         limit : int, default=None
             Largest number of entries. None: all.
+
+        Returns
+        -------
+        list of Logged
         """
 
     @abstractmethod
@@ -402,11 +429,21 @@ class Store(ABC):
         ----------
         id : str
             Id of the entry.
+
+        Returns
+        -------
+        Logged or None
+            None if the log has no such entry.
         """
 
     @abstractmethod
     def last_seq(self) -> int:
-        """Return the number of the last entry; 0 if there is none."""
+        """Return the number of the last entry; 0 if there is none.
+
+        Returns
+        -------
+        int
+        """
 
     @abstractmethod
     def undo(self, annotator: str, *, source: str = "") -> Answer | None:
@@ -419,12 +456,21 @@ class Store(ABC):
         annotator : str
             Whose answer.
         source : str, default=""
-            Program that takes it back.
+            Where the retraction comes from, which is kept with it.
+
+        Returns
+        -------
+        Answer or None
         """
 
     @abstractmethod
     def counts(self) -> Counts:
-        """Count items and answers."""
+        """Count items and answers.
+
+        Returns
+        -------
+        Counts
+        """
 
     # Questions -----------------------------------------------------------------------------
 
@@ -442,13 +488,18 @@ class Store(ABC):
         Parameters
         ----------
         annotator : str
-            Who is asked.
+            Who is to answer.
         n : int, default=4
-            Number of questions to hold.
+            Number of questions to hold after it.
         kinds : sequence of str, default=None
-            Kinds of questions wanted.
+            Kinds of questions wanted, as in `answer_and_lease`.
         keep : sequence of str, default=()
-            Tokens of leases that are on the screen.
+            Tokens of leases that are not exchanged, as in `answer_and_lease`.
+
+        Returns
+        -------
+        tuple of Lease
+            All questions that the person holds, in the order in which they are to be asked.
         """
 
     @abstractmethod
@@ -490,6 +541,11 @@ class Store(ABC):
         ----------
         token : str
             Token of the lease.
+
+        Returns
+        -------
+        Lease or None
+            None if there is no such lease.
         """
 
     @abstractmethod
@@ -499,18 +555,32 @@ class Store(ABC):
         Parameters
         ----------
         annotator : str
-            Who gives them back.
+            Whose questions.
         tokens : sequence of str, default=None
-            Tokens of leases. None: of all that they hold.
+            Tokens of the leases to give back. None: all of this person.
+
+        Returns
+        -------
+        int
         """
 
     @abstractmethod
     def leases(self) -> list[Lease]:
-        """Return all questions that somebody holds now."""
+        """Return all questions that somebody holds now.
+
+        Returns
+        -------
+        list of Lease
+        """
 
     @abstractmethod
     def pool(self) -> list[Suggestion]:
-        """Return the pool, the best first: questions that somebody may still be asked."""
+        """Return the pool, the best first: questions that somebody may still be asked.
+
+        Returns
+        -------
+        list of Suggestion
+        """
 
     @abstractmethod
     def replace_pool(self, suggestions: Iterable[Suggestion], *, worker: str | None = None) -> None:
@@ -522,9 +592,14 @@ class Store(ABC):
         Parameters
         ----------
         suggestions : iterable of Suggestion
-            The new ones, the best first.
+            The questions, the best first.
         worker : str, default=None
-            Token of the worker, if it is one that writes.
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     # Annotators ----------------------------------------------------------------------------
@@ -536,12 +611,22 @@ class Store(ABC):
         Parameters
         ----------
         annotator : Annotator
-            A person, a rule or a model.
+            All of it replaces what was kept under its name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the name is empty.
         """
 
     @abstractmethod
     def annotators(self) -> list[Annotator]:
-        """Return all annotators, in the order in which they came."""
+        """Return all annotators, in the order in which they came.
+
+        Returns
+        -------
+        list of Annotator
+        """
 
     @abstractmethod
     def annotator(self, name: str) -> Annotator | None:
@@ -551,6 +636,11 @@ class Store(ABC):
         ----------
         name : str
             Name of the annotator.
+
+        Returns
+        -------
+        Annotator or None
+            None if there is none of this name.
         """
 
     @abstractmethod
@@ -566,23 +656,27 @@ class Store(ABC):
     ) -> str:
         """Make a secret of 128 bits for an invitation, a browser's session or a program.
 
-        It is returned this once: the store keeps its SHA-256. `seconds`: until it runs out; None:
-        never. `parent`: id of the invitation that a session comes from.
+        It is returned this once: the store keeps its SHA-256.
 
         Parameters
         ----------
         kind : {"invite", "session", "api"}
             What it is for.
         annotator : str, default=None
-            Whose it is. None: of whoever takes it.
-        role : str, default="annotator"
+            Whose it is. None: of an invitation that anybody may take.
+        role : {"owner", "reviewer", "annotator", "viewer"}, default="annotator"
             What its holder may do.
         seconds : float, default=None
             Seconds until it runs out. None: never.
         parent : str, default=None
             Id of the invitation that a session comes from.
-        scope : dict, default=None
-            Further facts about it, as JSON.
+        scope : mapping, default=None
+            What else is kept with it, as JSON. None: nothing.
+
+        Returns
+        -------
+        str
+            The secret.
         """
 
     @abstractmethod
@@ -594,9 +688,13 @@ class Store(ABC):
         Parameters
         ----------
         secret : str
-            What the holder shows.
+            What `make_token` returned.
         kind : {"invite", "session", "api"}
-            What it is shown for.
+            Kind of token that is asked for; a secret of another kind is not taken.
+
+        Returns
+        -------
+        Token or None
         """
 
     @abstractmethod
@@ -607,6 +705,11 @@ class Store(ABC):
         ----------
         annotator : str, default=None
             Whose tokens. None: those of all.
+
+        Returns
+        -------
+        list of Token
+            Those that have run out or were revoked too.
         """
 
     @abstractmethod
@@ -616,7 +719,11 @@ class Store(ABC):
         Parameters
         ----------
         id : str
-            Id of the token, not its secret.
+            `Token.id`.
+
+        Returns
+        -------
+        bool
         """
 
     # Groups and results --------------------------------------------------------------------
@@ -628,7 +735,12 @@ class Store(ABC):
         Parameters
         ----------
         also_gone : bool, default=False
-            Whether to return groups that the last result no longer has.
+            Whether to return groups that the last result does not have, too.
+
+        Returns
+        -------
+        list of Group
+            In order of their ids.
         """
 
     @abstractmethod
@@ -638,11 +750,16 @@ class Store(ABC):
         Parameters
         ----------
         id : int
-            Lasting id of the group.
+            Id of the group.
         name : str, default=None
             Its new name.
         note : str, default=None
             Its new note.
+
+        Returns
+        -------
+        Group
+            The group as it is now.
 
         Raises
         ------
@@ -657,7 +774,7 @@ class Store(ABC):
         Parameters
         ----------
         groups : iterable of Group
-            The groups, with their ids.
+            Groups, each id once.
         """
 
     @abstractmethod
@@ -670,11 +787,17 @@ class Store(ABC):
         Parameters
         ----------
         revision : int
-            `seq` of the last entry that was learned.
-        body : dict
+            `seq` of the last entry that the result has learned. Kept results with this or a larger
+            revision are removed.
+        body : mapping
             The result, as JSON.
         worker : str, default=None
-            Token of the worker, if it is one that writes.
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     @abstractmethod
@@ -684,12 +807,22 @@ class Store(ABC):
         Parameters
         ----------
         revision : int, default=None
-            Revision of the result. None: the newest.
+            Which result. None: the newest.
+
+        Returns
+        -------
+        StoredResult or None
         """
 
     @abstractmethod
     def result_revision(self) -> int | None:
-        """Return the revision of the newest result, without reading it."""
+        """Return the revision of the newest result, without reading it.
+
+        Returns
+        -------
+        int or None
+            None if there is no result.
+        """
 
     @abstractmethod
     def put_artifact(
@@ -700,13 +833,18 @@ class Store(ABC):
         Parameters
         ----------
         name : str
-            Name of the product.
+            What it is.
         revision : int
-            Revision of the result that it belongs to.
+            `seq` of the last entry that it has learned.
         content : bytes
             The product.
         worker : str, default=None
-            Token of the worker, if it is one that writes.
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     @abstractmethod
@@ -716,7 +854,11 @@ class Store(ABC):
         Parameters
         ----------
         name : str
-            Name of the product.
+            Name given to `put_artifact`.
+
+        Returns
+        -------
+        (int, bytes) or None
         """
 
     # Jobs and the worker -------------------------------------------------------------------
@@ -728,11 +870,15 @@ class Store(ABC):
         Parameters
         ----------
         kind : str
-            What to do: "preview", "resplit", "leave_out", "recluster", "map", "thumbnails".
-        arguments : dict
-            Its arguments, as JSON.
+            What to do.
+        arguments : mapping
+            Arguments of the job, as JSON.
         annotator : str, default=""
-            Who asks for it.
+            Who asks.
+
+        Returns
+        -------
+        int
         """
 
     @abstractmethod
@@ -743,6 +889,11 @@ class Store(ABC):
         ----------
         id : int
             Number of the job.
+
+        Returns
+        -------
+        Job or None
+            None if there is no such job.
         """
 
     @abstractmethod
@@ -751,10 +902,14 @@ class Store(ABC):
 
         Parameters
         ----------
-        status : str, default=None
-            "waiting", "running", "done" or "failed". None: all.
+        status : {"waiting", "running", "done", "failed"}, default=None
+            Jobs in this state. None: in any.
         limit : int, default=100
             Largest number of jobs.
+
+        Returns
+        -------
+        list of Job
         """
 
     @abstractmethod
@@ -764,7 +919,18 @@ class Store(ABC):
         Parameters
         ----------
         worker : str
-            Token of the worker.
+            Token of `acquire_worker`.
+
+        Returns
+        -------
+        Job or None
+            The job as it was before it was started; None if no job waits. A job that has taken down
+            three workers is not started again: it has failed.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     @abstractmethod
@@ -778,11 +944,16 @@ class Store(ABC):
         id : int
             Number of the job.
         worker : str
-            Token of the worker.
+            Token of `acquire_worker`.
         result : object, default=None
-            What was found, as JSON.
+            What came of it, as JSON.
         error : str, default=None
-            Why it failed. None: it did not.
+            What went wrong. None: the job is done.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     @abstractmethod
@@ -792,7 +963,11 @@ class Store(ABC):
         Parameters
         ----------
         name : str
-            How the worker is called in lists.
+            How the worker is called in `worker` and in the app.
+
+        Returns
+        -------
+        str or None
         """
 
     @abstractmethod
@@ -802,13 +977,13 @@ class Store(ABC):
         Parameters
         ----------
         worker : str
-            Token of the worker.
+            Token of `acquire_worker`.
         state : str
-            "starting", "warming up", "learning", "ready" or "failed".
+            One of the states of `WorkerState`.
         detail : str, default=""
             The same in words.
         revision : int, default=0
-            `seq` of the last entry that it has learned.
+            Last entry that it has learned.
 
         Raises
         ------
@@ -823,18 +998,28 @@ class Store(ABC):
         Parameters
         ----------
         worker : str
-            Token of the worker.
+            Token of `acquire_worker`; without effect if another worker has taken over.
         """
 
     @abstractmethod
     def worker(self) -> WorkerState | None:
-        """Return what the worker says; None if there was none yet."""
+        """Return what the worker says; None if there was none yet.
+
+        Returns
+        -------
+        WorkerState or None
+        """
 
     # Settings and changes ------------------------------------------------------------------
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return all settings, with the defaults of `SETTINGS`."""
+        """Return all settings, with the defaults of `SETTINGS`.
+
+        Returns
+        -------
+        dict of str to object
+        """
 
     @abstractmethod
     def set_settings(self, settings: Mapping[str, Any]) -> None:
@@ -842,13 +1027,24 @@ class Store(ABC):
 
         Parameters
         ----------
-        settings : dict
-            Those that change, by name.
+        settings : mapping
+            Values by name; settings that are not named stay as they are.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a value is not allowed: "overlap" is 1 or more, "repeat_every" 0 or more, and
+            "kinds" a list that is not empty. Nothing is changed.
         """
 
     @abstractmethod
     def changes(self) -> dict[Topic, int]:
-        """Return for each topic a number that grows with each change of it."""
+        """Return for each topic a number that grows with each change of it.
+
+        Returns
+        -------
+        dict of str to int
+        """
 
     @abstractmethod
     def wait(
@@ -860,12 +1056,16 @@ class Store(ABC):
 
         Parameters
         ----------
-        seen : dict
-            What `changes` returned before.
+        seen : mapping of str to int
+            What `changes` or `wait` returned before.
         timeout : float
-            Seconds to wait at most.
+            Longest wait, in seconds.
         topics : sequence of str, default=()
-            Topics that matter.
+            Topics to look at. Empty: all.
+
+        Returns
+        -------
+        dict of str to int
         """
 
     # Whole stores --------------------------------------------------------------------------
@@ -877,7 +1077,7 @@ class Store(ABC):
         Parameters
         ----------
         url : str
-            Where the other store is, as `open_store` takes it.
+            Path or address of the other store, as `open_store` takes it; made if it is not there.
 
         Raises
         ------

@@ -224,7 +224,7 @@ class Worker:
         Parameters
         ----------
         entries : iterable of Entry, default=()
-            What it is told.
+            What it learns first.
 
         Returns
         -------
@@ -342,9 +342,14 @@ class Worker:
         Parameters
         ----------
         name : str
-            Name of the product.
+            What it is; it replaces the last one of this name.
         content : bytes
             The product.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
         self.store.put_artifact(name, self.revision, content, worker=self._pulse.token)
 
