@@ -80,6 +80,7 @@ SHARED_HELPERS = {
     "clew.constraints._files": ("clew.cli",),
     "clew.constraints._ids": ("clew.session",),
     "clew.constraints._from_labels": ("clew.questions",),
+    "clew.constraints._rules": ("clew.session",),
     "clew.constraints._support": (
         "clew._estimators",
         "clew.metrics",

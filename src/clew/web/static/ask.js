@@ -425,7 +425,7 @@ export function mount(root, transport, options) {
       try {
         const reply = await transport.earlier(options.before);
         options.before = reply.next ?? options.before;
-        for (const one of reply.answers.reverse()) if (!past.some(p => p.id === one.id)) past.unshift({ id: one.id, question: one.question });
+        for (const one of reply.answers) if (!past.some(p => p.id === one.id)) past.unshift({ id: one.id, question: one.question });
       } catch (error) { fail(error); return; }
     }
     const one = past.pop();
