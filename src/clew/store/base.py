@@ -312,7 +312,7 @@ class Store(ABC):
         Parameters
         ----------
         items : iterable of Item
-            Each id once; of an id given twice the last item counts.
+            Items, each id once.
 
         Returns
         -------
