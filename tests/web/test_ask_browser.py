@@ -39,7 +39,7 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
         assert answer.annotator == "Ann"
         assert answer.ms is not None
         assert answer.ms >= 200
-    assert ann.page.locator("#saved").inner_text() == "All answers saved"
+    ann.page.locator("#saved", has_text="All answers saved").wait_for(timeout=10_000)
     assert ann.page.evaluate("document.activeElement.id") == "q"
 
 
