@@ -99,7 +99,6 @@ SHARED_HELPERS = {
         "clew.questions",
         "clew.session",
     ),
-    "clew.constraints._rules": ("clew.session",),
     "clew.constraints._tables": (
         "clew.similarity",
         "clew.cluster.guided",
