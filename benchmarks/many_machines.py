@@ -115,7 +115,7 @@ def _workers(n: int, memory: str) -> Iterator[None]:
     from dask.distributed import Client, LocalCluster
 
     made = LocalCluster(
-        n_workers=n, threads_per_worker=1, memory_limit=memory, dashboard_address=None
+        n_workers=n, threads_per_worker=1, memory_limit=memory, dashboard_address=":0"
     )
     with made, Client(made):
         yield
