@@ -88,7 +88,11 @@ numpydoc_validation_exclude = {
     r"\.Smoother\b",
     r"\.items\.(LeftOut|Sound)$",
     r"\.features\.(Features|Images|Texts)$",
-    r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice)$",
+    r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice|Suggestion|Applied)$",
+    r"\.session\.(Preview|Contradiction|Change|AnnotatorQuality)$",
+    r"\.store\.(Annotator|Counts|Group|ItemChanges|Job|Lease|Logged|Served|StoredResult)$",
+    r"\.store\.(Suggestion|Token|WorkerState)$",
+    r"\.worker\.Rows$",
     r"\._",
 }
 

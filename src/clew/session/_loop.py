@@ -52,6 +52,7 @@ class Suggestion(NamedTuple):
     """A question that the model would ask, which nobody was asked yet."""
 
     question: Question
+    """The question, with the ids of its items."""
     is_check: bool
     """Whether it was drawn at random, to check the groups."""
     probability: float | None
