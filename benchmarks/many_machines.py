@@ -39,16 +39,16 @@ def made_rows(folder: Path, n: int) -> tuple[str, Any]:
     import zarr
 
     digits = datasets.load("digits")
-    X = (digits.X - digits.X.mean(axis=0)) / np.maximum(digits.X.std(axis=0), 1e-6)
+    mean, deviation = digits.X.mean(axis=0), np.hypot(digits.X.std(axis=0), NOISE)
     path = folder / f"{n}.zarr"
     stored = zarr.create_array(str(path), shape=(n, 64), chunks=(BLOCK, 64), dtype="f4")
     y = np.empty(n, np.int8)
     for block, start in enumerate(range(0, n, BLOCK)):
         random = np.random.RandomState(block)
         end = min(start + BLOCK, n)
-        chosen = random.randint(len(X), size=end - start)
-        noise = random.normal(size=(end - start, 64)) * NOISE / digits.X.std()
-        stored[start:end] = (X[chosen] + noise).astype(np.float32)
+        chosen = random.randint(len(digits.X), size=end - start)
+        rows = digits.X[chosen] + NOISE * random.normal(size=(end - start, 64))
+        stored[start:end] = ((rows - mean) / deviation).astype(np.float32)
         y[start:end] = digits.y[chosen]
     return str(path), y
 
@@ -115,7 +115,7 @@ def _workers(n: int, memory: str) -> Iterator[None]:
     from dask.distributed import Client, LocalCluster
 
     made = LocalCluster(
-        n_workers=n, threads_per_worker=1, memory_limit=memory, dashboard_address=None
+        n_workers=n, threads_per_worker=1, memory_limit=memory, dashboard_address=":0"
     )
     with made, Client(made):
         yield

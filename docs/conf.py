@@ -86,8 +86,13 @@ numpydoc_validation_exclude = {
     r"\.Explanation\b",
     r"\.GroupQuality\.",
     r"\.Smoother\b",
-    r"\.items\.(Images|LeftOut|Texts)$",
-    r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice)$",
+    r"\.items\.(LeftOut|Sound)$",
+    r"\.features\.(Features|Images|Texts)$",
+    r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice|Suggestion|Applied)$",
+    r"\.session\.(Preview|Contradiction|Change|AnnotatorQuality)$",
+    r"\.store\.(Annotator|Counts|Group|ItemChanges|Job|Lease|Logged|Served|StoredResult)$",
+    r"\.store\.(Suggestion|Token|WorkerState)$",
+    r"\.worker\.Rows$",
     r"\._",
 }
 

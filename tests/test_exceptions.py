@@ -21,6 +21,7 @@ BUILT_IN = {
     "InvalidParameterError": ValueError,
     "InvalidDataError": ValueError,
     "FileFormatError": ValueError,
+    "ClusterError": RuntimeError,
     "DatasetNotFoundError": FileNotFoundError,
     "StoreError": OSError,
     "LeaseLostError": RuntimeError,

@@ -232,7 +232,8 @@ def sorted_by_hand(X: Floats, y: Ints, miss: float, seed: int, clock: Clock) -> 
 
 def merged(X: Floats, y: Ints, clock: Clock) -> None:
     """Confirm merges of Ward's clusters, the nearest first, without mistakes."""
-    labels = fcluster(linkage(X, "ward"), CLUSTERS_A_GROUP * (y.max() + 1), "maxclust")
+    tree = linkage(X, "ward")
+    labels = fcluster(tree, CLUSTERS_A_GROUP * (y.max() + 1), "maxclust").astype(np.int64)
     start, ids = labels.copy(), np.unique(labels)
     center = np.array([X[start == c].mean(axis=0) for c in ids])
     most = {c: np.bincount(y[start == c]).argmax() for c in ids}

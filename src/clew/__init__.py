@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     from clew.cluster import GuidedClustering as GuidedClustering
     from clew.constraints import Constraints as Constraints
     from clew.session import Session as Session
+    from clew.web.client import Client as Client
+    from clew.web.widget import widget as widget
 
-__all__ = ["Answer", "Constraints", "GuidedClustering", "Question", "Session", "__version__"]
+__all__ = [
+    "Answer",
+    "Client",
+    "Constraints",
+    "GuidedClustering",
+    "Question",
+    "Session",
+    "__version__",
+    "widget",
+]
 
 __version__ = version("clew")
 
@@ -43,6 +54,8 @@ _CLASSES = {
     "Constraints": "clew.constraints",
     "GuidedClustering": "clew.cluster",
     "Session": "clew.session",
+    "Client": "clew.web.client",
+    "widget": "clew.web.widget",
 }
 
 

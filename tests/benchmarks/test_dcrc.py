@@ -147,9 +147,9 @@ def test_k_means_groups_the_learned_features() -> None:
 
 def test_held_out_answers_choose_the_parameter() -> None:
     X, _, known = _problem()
-    lsml = Method("lsml", "LSML", "", "LSML", "yes_no", n_starts=3, tried=("weight", (0.01, 1e3)))
-    assert run_method(lsml, X, known, (3,), 0).notes["weight"] == 1e3
-    assert "weight" not in run_method(lsml, X, known.select(triplets=[0]), (3,), 0).notes
+    lsml = Method("lsml", "LSML", "", "LSML", "yes_no", n_starts=3, tried=("penalty", (0.01, 1e3)))
+    assert run_method(lsml, X, known, (3,), 0).notes["penalty"] == 1e3
+    assert "penalty" not in run_method(lsml, X, known.select(triplets=[0]), (3,), 0).notes
 
 
 def test_scores_of_a_small_example() -> None:
@@ -179,7 +179,7 @@ def test_held_out_answers_choose_tau_unless_they_are_few() -> None:
 
 def test_a_result_has_all_scores(small: s.DcrcStudy) -> None:
     found = small.measure(Task(s.DIGITS, s.LSML, small.curve[0], 0))
-    assert {"f", "ari", "nmi", "fit_seconds", "weight"} <= set(found)
+    assert {"f", "ari", "nmi", "fit_seconds", "penalty"} <= set(found)
     assert 0 <= found["f"] <= 1
 
 

@@ -78,7 +78,7 @@ def test_rows_by_number_or_from_a_file_of_ids(run, here, pairs):
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ((), 2, "name a file of rows, X.csv, or a file of answers, --constraints, or both"),
+        ((), 2, "name a file of rows, X.csv, or of answers, --constraints; or work in a project"),
         (("-c", "answers.csv", "--method", "e2cp", "-k", 3), 2, "--method e2cp needs a file of"),
         (("-c", "answers.csv", "--distances"), 2, "--distances needs the file"),
         (("ids.csv",), 1, "rows without features can be grouped by answers (--constraints)"),

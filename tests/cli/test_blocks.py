@@ -80,7 +80,7 @@ def test_a_cluster_gives_the_groups_of_one_machine(folder):
     distributed = pytest.importorskip("distributed")
     assert run("vectors.zarr", "-c", "answers.csv", "-o", "one.csv").exit_code == 0
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as made:
         address = made.scheduler_address
         found = run("vectors.npy", "-c", "answers.csv", "-o", "two.csv", "--dask", address)

@@ -230,3 +230,16 @@ def test_sprite_in_the_page_is_a_png(made):
     text = (made[1] / "report.html").read_text("utf-8")
     for encoded in re.findall(r"base64,([A-Za-z0-9+/=]+)", text):
         assert base64.b64decode(encoded, validate=True).startswith(b"\x89PNG")
+
+
+def test_asks_the_person_and_goes_on_where_they_stopped(here):
+    ask = ["demo", "--ask", "--n-answers", "3", "-j", "1"]
+    done = CliRunner().invoke(main, ask, input="different\n" * 3, prog_name="clew")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (here / "clew-demo").iterdir()} == {
+        "pictures", "report.html", "groups.csv",
+    }  # fmt: skip
+    done = CliRunner().invoke(main, [*ask, "--json"], input="same\nquit\n", prog_name="clew")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout.splitlines()[-1])["answers"] == 4
+    assert CliRunner().invoke(main, [*ask, "--error", "0.2"]).exit_code == 2

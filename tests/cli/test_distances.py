@@ -163,7 +163,7 @@ class TestIds:
         with pytest.raises(InvalidDataError, match=r"ids\.txt, row 1"):
             read_ids(Path("ids.txt"))
 
-    @pytest.mark.parametrize("option", ["--distances", "--features"])
+    @pytest.mark.parametrize("option", ["--distances", "--no-distances"])
     def test_groups_are_written_by_id(self, run, D, option):
         np.save("D.npy", D)
         Path("ids.txt").write_text("\n".join(IDS), encoding="utf-8")
@@ -201,7 +201,7 @@ class TestWhatLooksLikeDistances:
         pd.DataFrame(D, IDS, IDS).to_csv("D.csv")
         done = run(name, *self.LINKAGE, fast=False)
         assert done.exit_code == 1
-        assert "add --distances; if they are features, add --features" in done.stderr
+        assert "add --distances; if they are features, add --no-distances" in done.stderr
         assert not Path("g.csv").exists()
 
     @pytest.mark.parametrize(("reply", "is_said"), [("y\n", True), ("\n", True), ("n\n", False)])
@@ -222,7 +222,7 @@ class TestWhatLooksLikeDistances:
 
     def test_a_file_like_distances_holds_features_if_an_option_says_so(self, run, D):
         np.save("D.npy", D)
-        done = run("D.npy", "--features", *self.LINKAGE, fast=False)
+        done = run("D.npy", "--no-distances", *self.LINKAGE, fast=False)
         assert done.exit_code == 0, done.output
         assert "distances" not in done.stderr
 

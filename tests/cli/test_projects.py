@@ -315,6 +315,23 @@ def test_folders(grouped, here):
     assert not (here / "out").exists()
 
 
+def test_an_interrupted_export_is_undone(grouped, here, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clew.exports._folders._move", stop)
+    move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
+    done = clew(*move, "--yes")
+    assert done.exit_code == 130
+    assert "--undo birds/s" in done.stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert clew("export", "--undo", "birds/s", "-p", "birds").exit_code == 0
+    assert not (here / "birds" / "s").exists()
+    with grouped.open_store() as store:
+        assert [item.path for item in store.items()] == NAMES
+
+
 def test_moves_are_followed_and_undone(grouped, here):
     move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
     done = clew(*move)

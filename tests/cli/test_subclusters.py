@@ -86,7 +86,7 @@ def test_report_of_a_table_shows_columns(call, here):
     ("arguments", "exit_code", "message"),
     [
         (("X.npy", "--n-groups", 7), 1, "needs 70 rows; X.npy has only 60"),
-        (("X.npy",), 2, "Missing option '-k'"),
+        (("X.npy",), 2, "--n-groups is missing"),
         (("X.npy", "-k", 3, "--images", "2by2", "--report", "r.html"), 2, "such as 28x28"),
         (("X.npy", "-k", 3, "--images", "3x3", "--report", "r.html"), 1, "needs 9 features, or 27"),
         (("X.npy", "-k", 3, "--images", "2x2"), 2, "no effect without --report"),

@@ -124,7 +124,7 @@ def test_invalid_affinities_are_refused(affinity: np.ndarray, message: str) -> N
 def test_parameters_out_of_range_are_named(parameters: dict[str, object]) -> None:
     (name,) = parameters
     with pytest.raises(InvalidParameterError, match=name):
-        SpectralClustering(**parameters).fit(np.ones((5, 5)))  # type: ignore[arg-type]
+        SpectralClustering(**{"n_clusters": 3, **parameters}).fit(np.ones((5, 5)))  # type: ignore[arg-type]
 
 
 def test_more_groups_than_rows_are_refused() -> None:

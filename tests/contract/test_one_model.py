@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ def table():
     return X[rows] * [1, 10, 100, 1], y[rows]
 
 
+@cache
 def session_of(kind, n_clusters=None):
     """A session that was told 90 answers, one in ten wrong, and what it groups."""
     X, y = table() if kind == "table" else blobs()
@@ -43,8 +45,11 @@ def session_of(kind, n_clusters=None):
     return session.run(oracle, 90, batch=5), data
 
 
-@pytest.mark.parametrize("n_clusters", [None, 4])
-@pytest.mark.parametrize("kind", ["features", "table", "distances", "alone"])
+@pytest.mark.parametrize(
+    ("kind", "n_clusters"),
+    [("features", None), ("table", None), ("distances", None), ("alone", None), ("features", 4),
+     ("alone", 4)],
+)  # fmt: skip
 def test_session_and_fit_agree_to_the_last_bit(kind, n_clusters):
     session, data = session_of(kind, n_clusters)
     result = session.result()

@@ -130,13 +130,13 @@ def test_a_session_starts_with_the_same_groups(name: str) -> None:
         assert abs(start(copy_of(name, how), y) - wanted) < 0.03, how
 
 
-@pytest.mark.parametrize("name", ["embeddings", "smooth"])
-def test_answers_about_components_and_rotated_features_have_the_same_effect(name: str) -> None:
+@pytest.mark.parametrize(("name", "how"), [("embeddings", "rotation"), ("smooth", REDUCED)])
+def test_answers_about_components_and_rotated_features_have_the_same_effect(
+    name: str, how: str
+) -> None:
     X, y = features(name)
-    wanted = asked(X, y, 60), grouped(X, y)
-    for how in ("rotation", REDUCED):
-        copy = copy_of(name, how)
-        np.testing.assert_allclose((asked(copy, y, 60), grouped(copy, y)), wanted, atol=0.03)
+    wanted, copy = (asked(X, y, 60), grouped(X, y)), copy_of(name, how)
+    np.testing.assert_allclose((asked(copy, y, 60), grouped(copy, y)), wanted, atol=0.03)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sklearn.datasets
 from sklearn.base import BaseEstimator
@@ -33,9 +34,13 @@ MODULES = (
     "clew.metrics",
     "clew.datasets",
     "clew.items",
+    "clew.web",
+    "clew.web.client",
+    "clew.web.widget",
     "clew.features",
     "clew.collections",
     "clew.store",
+    "clew.worker",
     "clew.tables",
     "clew.exceptions",
 )
@@ -201,20 +206,28 @@ def _blocks(path: Path) -> list[str]:
 
 @pytest.fixture
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the digits to 500 and forests to 40 trees; `make docs` and `make demo` use all."""
-    load, load_digits = datasets.load, sklearn.datasets.load_digits
+    """Cut data sets, answers and forests; `make docs` and `make demo` use all."""
+    load, load_digits, load_wine = (
+        datasets.load, sklearn.datasets.load_digits, sklearn.datasets.load_wine
+    )  # fmt: skip
 
     def fewer(name: str) -> datasets.Dataset:
         found = load(name)
         assert found.X is not None
-        return replace(found, X=found.X[:500], y=found.y[:500])
+        return replace(found, X=found.X[:300], y=found.y[:300])
 
-    def fewer_of_sklearn(*, return_X_y: bool = False) -> object:
+    def fewer_digits(*, return_X_y: bool = False) -> object:
         digits = load_digits(return_X_y=return_X_y)
-        return tuple(part[:500] for part in digits) if return_X_y else digits
+        return tuple(part[:300] for part in digits) if return_X_y else digits
+
+    def fewer_wines(*, return_X_y: bool = False, **options: bool) -> object:
+        wines = load_wine(return_X_y=return_X_y, **options)
+        kept = np.r_[:50, 59:94, 130:165]
+        return tuple(part[kept] for part in wines) if return_X_y and not options else wines
 
     monkeypatch.setattr(datasets, "load", fewer)
-    monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_of_sklearn)
+    monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_digits)
+    monkeypatch.setattr(sklearn.datasets, "load_wine", fewer_wines)
     monkeypatch.setattr("clew.cluster.guided._features.N_TREES", 40)
 
 
@@ -224,6 +237,7 @@ def _run(path: Path) -> dict[str, object]:
     for block in _blocks(path):
         small = re.sub(r"n_trees=\d+", "n_trees=40", block)
         small = re.sub(r"make_blobs\(\d{4,}", "make_blobs(300", small)
+        small = re.sub(r"n_pairs=\d{4,}", "n_pairs=500", small)
         exec(compile(small, str(path), "exec"), names)
     return names
 

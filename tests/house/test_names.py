@@ -14,6 +14,8 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc
 
 import clew
 
+#: Parts without estimators, and scripts that a library runs.
+SKIPPED = {"kernels", "cli", "migrations", "web"}
 #: The last parameters, in this order; `callback` stands outside it.
 LAST = ("random_state", "n_jobs", "verbose")
 #: How the description of a parameter of this name begins, wherever it stands.
@@ -42,7 +44,7 @@ def public() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.walk_packages(clew.__path__, "clew."):
         parts = module.name.split(".")
-        if any(part.startswith("_") for part in parts) or {"kernels", "cli"} & set(parts):
+        if any(part.startswith("_") for part in parts) or set(parts) & SKIPPED:
             continue
         package = importlib.import_module(module.name)
         for name in getattr(package, "__all__", []):

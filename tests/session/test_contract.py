@@ -10,7 +10,12 @@ from tests.session.small import IDS, N, X, Y, oracle, session
 
 from clew import Answer, Question, Session
 from clew.answers import BAD_ITEM, NOT_COMPARABLE, Edit, Retraction, entry_from_json, entry_to_json
-from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
+from clew.exceptions import (
+    InvalidArgumentError,
+    InvalidConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+)
 from clew.questions._answers import key_of
 from clew.session._snapshot import read_snapshot
 
@@ -211,6 +216,34 @@ def test_items_that_are_set_aside_are_in_no_group_and_not_asked_about(strategy: 
     asking.restore_items([IDS[0]])
     assert asking.edits == ()
     assert np.array_equal(asking.result().labels_, first.labels_)
+
+
+@pytest.mark.parametrize("n_left", [0, 1, 2])
+@pytest.mark.parametrize("strategy", ["guided", "random"])
+def test_all_items_may_be_set_aside(strategy: str, n_left: int) -> None:
+    asking = session(strategy=strategy).run(oracle(), 5)
+    asking.set_aside(IDS[n_left:])
+    result = asking.result()
+    assert (result.labels_ >= 0).sum() == n_left
+    assert len(asking.ask(4, annotator="ann")) <= n_left // 2
+    json.dumps(result.to_dict())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asking: asking.apply(["same"]),
+        lambda asking: asking.ask(2, held=["a"]),
+        lambda asking: asking.suggest(2, exclude=[3]),
+        lambda asking: asking.edit("merge"),
+        lambda asking: asking.preview(3),
+    ],
+)
+def test_other_things_are_refused(call) -> None:
+    asking = session()
+    with pytest.raises(InvalidArgumentError, match=r"got ('|3)"):
+        call(asking)
+    assert asking.log == ()
 
 
 def test_added_items_join_groups_and_groups_keep_their_ids() -> None:

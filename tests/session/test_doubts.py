@@ -59,13 +59,13 @@ def test_most_doubtful_answers_are_wrong(error: float) -> None:
     data = load("wine")
     assert data.X is not None
     n_doubts = n_wrong = 0
-    for seed in range(3):
+    for seed in range(2):
         rows = np.random.RandomState(seed).permutation(len(data.y))[:100]
         X, y = data.X[rows], np.asarray(data.y)[rows]
         session = Session(X, strategy=Guided(update_every=10, random_state=seed), random_state=seed)
         oracle = SimulatedOracle(y, error=error, random_state=seed)
-        for _ in range(4):
-            result = session.run(oracle, 40, batch=5).result()
+        for _ in range(2):
+            result = session.run(oracle, 80, batch=5).result()
             for doubt in result.doubtful_:
                 i, j = doubt.answer.question.rows
                 n_doubts += 1

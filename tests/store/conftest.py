@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,11 +30,15 @@ def start_postgres(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The address of an empty database, started once."""
-    server = start_postgres(tmp_path_factory.mktemp("postgres"))
+    # Of root's tests the server runs as another user, who may not enter pytest's own folders.
+    folder = Path(tempfile.mkdtemp(prefix="clew-postgres-"))
+    folder.chmod(0o755)
+    server = start_postgres(folder)
     yield server.get_uri()
     server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Clock:

@@ -54,7 +54,7 @@ def ids_of(leases: object) -> list[object]:
 def test_items_come_back_whole_and_in_order(store: Store) -> None:
     face = Item(
         "face", "image", "photos/é.jpg", (40.0, 25.5, 96.0, 96.0), None,
-        {"price": 3, "name": "„x“"}, {"date": "2020-01-01", "place": [1, 2]}, "ab" * 32,
+        {"cost": 3, "name": "„x“"}, {"date": "2020-01-01", "place": [1, 2]}, "ab" * 32,
     )  # fmt: skip
     call = Item("call", "sound", "a.wav", (1.5, 2.25))
     assert store.add_items([face, call]) == (2, 0, 0)

@@ -221,8 +221,8 @@ def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
 
 
 def test_jobs(store: Store, learned: Worker) -> None:
-    def done(kind: str, **arguments: object) -> dict[str, object]:
-        number = store.add_job(kind, arguments, annotator="ann")
+    def done(kind_of_job: str, /, **arguments: object) -> dict[str, object]:
+        number = store.add_job(kind_of_job, arguments, annotator="ann")
         learned.run(until_rest=True)
         job = store.job(number)
         assert job is not None

@@ -133,7 +133,7 @@ def entry_to_json(entry: Entry, content: Sequence[str] = ()) -> str:
     if isinstance(entry, Answer):
         record["origin"] = entry.origin
     record |= {"revokes": entry.revokes, "source": entry.source}
-    record |= {name: value for name, value in _optional(entry) if value}
+    record |= {name: value for name, value in _optional(entry) if value or isinstance(value, float)}
     if content:
         record["content"] = list(content)
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

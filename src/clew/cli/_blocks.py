@@ -130,7 +130,7 @@ def _cluster(address: str | None, X: Any, words: Words) -> Iterator[None]:
             words.say(f"Dask: {counted(len(client.scheduler_info()['workers']), 'worker')}")
             yield
         return
-    with LocalCluster(threads_per_worker=1, dashboard_address=None) as made, Client(made):
+    with LocalCluster(threads_per_worker=1, dashboard_address=":0") as made, Client(made):
         words.say(
             f"the rows take more than half of the memory: {counted(len(made.workers), 'process')} "
             "read them in blocks"

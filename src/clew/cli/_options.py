@@ -79,11 +79,29 @@ def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int
 
 DISTANCE_OPTIONS = (
     click.option(
-        "--distances/--features",
+        "--distances/--no-distances",
         default=None,
         help="Whether the file holds features or distances between all pairs of rows: a square "
         "array or table (ids in the header or the column of ids), or a condensed array as SciPy's "
         "pdist returns it.  [default: features; the command asks if they look like distances]",
+    ),
+    click.option(
+        "--features",
+        "model",
+        default="auto",
+        show_default="by what the items are",
+        metavar="MODEL",
+        help="What describes images and texts: efficientnet-lite0, shapes, tf-idf, minilm, or a "
+        "network of yours: onnx:FILE, timm:NAME, open_clip:NAME@WEIGHTS, "
+        "sentence-transformers:NAME. Nothing is downloaded.",
+    ),
+    click.option(
+        "--media",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Images, sounds or texts that show the rows of an array: their ids are paths in this "
+        "folder, or --ids is a table with columns id, path and, for parts of files, x, y, width "
+        "and height, or start and end.",
     ),
     click.option(
         "--ids",

@@ -50,9 +50,7 @@ def run_in_project(job: Job) -> dict[str, Any]:
 
 def learn(project: Project, store: Store, words: Words) -> None:
     """Learn all entries and publish the groups, or wait until another worker has done so."""
-    from importlib import import_module
-
-    worker: Any = import_module("clew.worker")
+    from clew.worker import Worker, rows_of
 
     state = store.worker()
     if state is not None and state.is_alive:
@@ -62,5 +60,5 @@ def learn(project: Project, store: Store, words: Words) -> None:
                 return
             time.sleep(PAUSE)
     with words.bar("Grouping") as advance:
-        rows = worker.rows_of(project, callback=advance)
-        worker.Worker(store, rows, cache=project.cache).run(until_rest=True)
+        rows = rows_of(project, callback=advance)
+        Worker(store, rows, cache=project.cache).run(until_rest=True)

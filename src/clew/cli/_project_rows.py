@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clew.answers import Answer, Entry, Retraction, standing
+from clew.cli._media import Pictures
 from clew.cli._progress import Words
 from clew.cli._projects import project_and_store
 from clew.cli._rows import Rows, from_table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from clew.store import Store
 
 Standardize = bool | Literal["auto"]
-#: Sides of the pictures that are cut out of photos.
-CROP_QUALITY = 92
 
 
 def rows_of_project(
@@ -36,9 +34,7 @@ def rows_of_project(
 
     `drop` are columns of rows that are not used.
     """
-    from importlib import import_module
-
-    rows_of: Any = import_module("clew.worker").rows_of
+    from clew.worker import rows_of
 
     with project_and_store(place) as (project, store):
         items = [item for item in store.items() if item.set_aside is None]
@@ -80,8 +76,11 @@ def _rows(
         note = f"{name}: {counted(len(ids), 'item')}; {counted(X.shape[1], 'feature')}"
         is_scaled = kinds == {"image"} and standardize is not True
         rows = Rows(X, ids, True, empty, (), [note], is_scaled=is_scaled)
-    if kinds == {"image"}:
-        return rows._replace(folder=project.root, picture=_Pictures(project, items))
+    if kinds in ({"image"}, {"sound"}):
+        from clew.items import Media
+
+        shown = Pictures(Media(project.root), items, project.cache / "shown")
+        return rows._replace(folder=project.root, picture=shown)
     if kinds == {"text"}:
         return rows._replace(texts=[text_of_item(project.root, item) for item in items])
     return rows
@@ -92,29 +91,6 @@ def text_of_item(root: Path, item: Item) -> str:
     from clew.items import Media
 
     return item.text if item.text is not None else Media(root).text(item)
-
-
-class _Pictures:
-    """The file that shows an item: its photo, or what is cut out of it."""
-
-    def __init__(self, project: Project, items: Sequence[Item]) -> None:
-        self._project, self._items = project, items
-
-    def __call__(self, row: int) -> Path:
-        item = self._items[row]
-        root = self._project.root
-        if item.region is None:
-            return root / str(item.path)
-        key = sha256(f"{item.hash} {item.region}".encode()).hexdigest()[:24]
-        path = self._project.cache / "crops" / f"{key}.jpg"
-        if not path.is_file():
-            from clew._files import atomic_write
-            from clew.items import Media
-
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path, "wb") as file:
-                Media(root).image(item).save(file, "JPEG", quality=CROP_QUALITY)
-        return path
 
 
 def answers_of_project(place: Path, ids: Sequence[str]) -> Constraints:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 import click
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clew._text import SEPARATORS, are_numbers_between_spaces
 from clew.cli._distances import read_distances, read_ids
 from clew.cli._progress import Words
 from clew.cli._rows import STDIN, Rows, Standardize, read_items
 from clew.cli._words import counted, printable
+from clew.collections import read_collection
+from clew.collections._files import kind_of_folder
 from clew.constraints._files import Layout, named_rows
 from clew.exceptions import FileFormatError, InvalidDataError
-from clew.features import read_images, read_texts
+from clew.features import compute, read_images, read_texts
+from clew.items import ItemKind, LeftOut, Media
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
@@ -43,6 +48,10 @@ class RowsJob:
     quiet: bool
     verbose: bool
     standardize: str = "auto"
+    model: str = "auto"
+    """Name of the features of images and texts."""
+    media: Path | None = None
+    """Folder of the media that show the rows of an array."""
     answers_alone: bool = False
     """Whether `items` are answers, and the rows are those that they name."""
     project: Path | None = None
@@ -95,13 +104,24 @@ def _rows(job: RowsJob, words: Words) -> Rows:
         return _of_answers(job.items, job.ids, job.layout)
     if job.items.is_dir():
         return images_of(job, words)
-    if seems_texts(job) and not job.distances:
+    if seems_texts(job) and not job.distances and job.media is None:
         return texts_of(job, words)
+    if job.model != "auto":
+        raise InvalidDataError(
+            f"{job.items} holds rows, which are features themselves; --features {job.model} is for "
+            "folders of images and files of texts"
+        )
     wanted = job.items, job.format, job.columns_wanted
     items = read_distances(*wanted) if job.distances else read_items(*wanted, job.standardizes)
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
         items = read_distances(*wanted)
-    return items if job.ids is None else _named(items, job.items, job.ids)
+    if job.ids is not None:
+        items = _named(items, job.items, job.ids)
+    if job.media is None:
+        return items
+    from clew.cli._media import with_media
+
+    return with_media(items, job.media, job.ids, cache_folder())
 
 
 def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Rows:
@@ -121,7 +141,7 @@ def _are_distances(path: Path, words: Words) -> bool:
     if path == STDIN or words.quiet or not _is_terminal():
         raise InvalidDataError(
             f"{path} {LOOK}: if these are distances between the rows, add --distances; if they "
-            "are features, add --features"
+            "are features, add --no-distances"
         )
     return click.confirm(f"{path} {LOOK}. Are these distances?", default=True, err=True)
 
@@ -150,32 +170,69 @@ N_SAMPLED, MOST_LINES = 100, 0.9
 
 
 def images_of(job: RowsJob, words: Words) -> Rows:
-    """Return the images of a folder with default features."""
+    """Return the images of a folder, or the sounds or texts if it has more of these."""
     folder = job.items
     if job.distances:
         raise FileFormatError(f"{folder} is a folder of images, not a file of distances")
+    if job.media is not None:
+        raise FileFormatError(f"{folder} is a folder of images; --media is for arrays")
     if job.ids is not None:
         raise FileFormatError(f"{folder}: images are named by their paths; leave --ids out")
     if (job.format, job.columns_wanted) != (Format(), Columns()):
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
+    kind = kind_of_folder(folder)
+    if kind != "image":
+        return _of_other_media(job, words, kind)
     with words.bar("Reading images") as advance:
-        images = read_images(folder, cache=cache_folder(), n_jobs=job.jobs, callback=advance)
-    n, n_features = images.X.shape
-    notes = [f"{folder}: {n:,} images; {counted(n_features, 'feature')}: {images.note}"]
-    if images.left_out:
-        notes.append(
-            f"{counted(len(images.left_out), 'file')} cannot be read and "
-            f"{'is' if len(images.left_out) == 1 else 'are'} left out:"
+        images = read_images(
+            folder, model=job.model, cache=cache_folder(), n_jobs=job.jobs, callback=advance
         )
-        named = images.left_out[:MOST_NAMED]
-        notes += [f"  {printable(name)}: {printable(reason)}" for name, reason in named]
-        if len(named) < len(images.left_out):
-            notes.append(f"  and {len(images.left_out) - len(named):,} more")
-    frame = pd.DataFrame(index=range(n))
+    notes = _notes(folder, "image", images.X, images.note, images.left_out)
+    frame = pd.DataFrame(index=range(len(images.ids)))
     items = Rows(
         images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
     )
     return items._replace(folder=folder, n_left_out=len(images.left_out))
+
+
+def _of_other_media(job: RowsJob, words: Words, kind: ItemKind) -> Rows:
+    """Return the sounds or texts of a folder with their features."""
+    from clew.cli._media import Pictures
+
+    collection = read_collection(job.items, kind=kind, n_jobs=job.jobs)
+    media = Media(job.items)
+    with words.bar(f"Reading {kind}s") as advance:
+        found = compute(
+            collection.items, media, model=job.model, cache=cache_folder(), n_jobs=job.jobs,
+            callback=advance,
+        )  # fmt: skip
+    left_out = [*collection.left_out, *found.left_out]
+    notes = _notes(job.items, kind, found.X, found.note, left_out)
+    frame = pd.DataFrame(index=range(len(found.ids)))
+    rows = Rows(found.X, found.ids, True, frame, (), notes, is_scaled=job.standardizes is not True)
+    by_id = {item.id: item for item in collection.items}
+    items = [by_id[name] for name in found.ids]
+    if kind == "text":
+        return rows._replace(texts=[media.text(item) for item in items])
+    shown = Pictures(media, items, cache_folder() / "shown")
+    return rows._replace(folder=job.items, picture=shown, n_left_out=len(left_out))
+
+
+def _notes(
+    folder: Path, kind: str, X: NDArray[np.float64], note: str, left_out: Sequence[LeftOut]
+) -> list[str]:
+    n, n_features = X.shape
+    notes = [f"{folder}: {counted(n, kind)}; {counted(n_features, 'feature')}: {note}"]
+    if left_out:
+        notes.append(
+            f"{counted(len(left_out), 'file')} cannot be read and "
+            f"{'is' if len(left_out) == 1 else 'are'} left out:"
+        )
+        named = left_out[:MOST_NAMED]
+        notes += [f"  {printable(name)}: {printable(reason)}" for name, reason in named]
+        if len(named) < len(left_out):
+            notes.append(f"  and {len(left_out) - len(named):,} more")
+    return notes
 
 
 def cache_folder() -> Path:
@@ -189,8 +246,9 @@ def texts_of(job: RowsJob, words: Words) -> Rows:
     path = job.items
     with words.bar("Reading texts") as advance:
         texts = read_texts(
-            path, job.format.encoding, cache=cache_folder(), n_jobs=job.jobs, callback=advance
-        )
+            path, job.format.encoding, model=job.model, cache=cache_folder(), n_jobs=job.jobs,
+            callback=advance,
+        )  # fmt: skip
     n, n_features = texts.X.shape
     notes = [f"{path}: {n:,} texts, one a line; {counted(n_features, 'feature')}: {texts.note}"]
     if texts.n_repeated:

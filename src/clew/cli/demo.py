@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
-from clew.cli._options import JOBS, OUTPUT, QUIET
+from clew.cli._options import JOBS, OUTPUT, QUIET, is_given
 
 #: The number of pairs of 1,797 images.
 MAX_ANSWERS = 1797 * 1796 // 2
+#: Number of questions of ``--ask``.
+N_ASKED = 20
 
 
 @click.command()
@@ -41,24 +43,42 @@ MAX_ANSWERS = 1797 * 1796 // 2
     default=0.1,
     help="Probability that an answer is wrong.",
 )
+@click.option(
+    "--ask",
+    "asks",
+    is_flag=True,
+    help="Ask you, about 109 color pictures: 20 questions, or --n-answers.",
+)
 @JOBS
 @click.option("--open/--no-open", "opens", default=False, help="Open the report in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @QUIET
-def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
+@click.pass_context
+def demo(
+    ctx: click.Context, /, as_json: bool, opens: bool, quiet: bool, asks: bool, **options: Any
+) -> None:
     """Group 1,797 images of digits with the help of answers.
 
     Simulated people answer questions about random pairs of images, and sometimes err. Prints how
     well clew with and without answers and Ward linkage find the digits, and how many of the
     answers that look wrong are wrong. Writes the images, the answers, and the report of clew group.
 
+    With --ask you answer yourself: a project of color pictures is made in FOLDER/pictures, and
+    your answers group it. The next call goes on where you stopped.
+
     \b
     clew demo
     clew demo --json
+    clew demo --ask
     """  # noqa: D301 - click's mark for lines to keep
+    folder = options.pop("output")
+    if asks:
+        _ask(ctx, folder, as_json=as_json, quiet=quiet, **options)
+        if opens:
+            click.launch(str(folder / "report.html"))
+        return
     from clew.cli._demo import Setting, run
 
-    folder = options.pop("output")
     figures, table = run(Setting(**options), folder, quiet=quiet)
     if as_json:
         click.echo(json.dumps(figures))
@@ -66,3 +86,20 @@ def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
         table()
     if opens:
         click.launch(str(folder / "report.html"))
+
+
+def _ask(
+    ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool, jobs: int, **options: Any
+) -> None:
+    """Ask the person at the terminal."""
+    for name in ("seeds", "error"):
+        if is_given(ctx, name):
+            raise click.UsageError(f"--{name} is about simulated people; leave it out with --ask")
+    from clew.cli._demo_ask import ask_and_group
+
+    n = options["n_answers"] if is_given(ctx, "n_answers") else N_ASKED
+    status, figures = ask_and_group(ctx, folder, n=n, jobs=jobs, quiet=quiet or as_json)
+    if as_json and figures:
+        click.echo(json.dumps(figures))
+    if status:
+        ctx.exit(status)

@@ -12,7 +12,7 @@ import click
 
 from clew.cli._options import QUIET, output_option
 from clew.cli._projects import PROJECT, project_and_store
-from clew.cli._words import counted, printable
+from clew.cli._words import INTERRUPTED, counted, printable
 from clew.exceptions import InvalidDataError
 
 if TYPE_CHECKING:
@@ -270,6 +270,9 @@ def _folders(
             for at, step in enumerate(exports.apply(steps, members, project.root, output), start=1):
                 moved += [step] * (step.do == "move")
                 advance(at, len(steps))
+    except KeyboardInterrupt:
+        words.say(f"interrupted; clew export --undo {output} takes back what was written")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
         _follow(store, project, members, {step.id: output / step.target for step in moved})
     words.say(f"done: {summary}; clew export --undo {output} takes it back")

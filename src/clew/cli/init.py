@@ -31,12 +31,27 @@ from clew.cli._projects import add_collection, collection_options, read_for, say
     metavar="URL",
     help="Where answers are kept: postgresql://…  [default: a database in the folder]",
 )
+@click.option(
+    "--features",
+    default="auto",
+    show_default="by what the items are",
+    metavar="MODEL",
+    help="What describes images, sounds and texts: efficientnet-lite0, shapes, log-mel, tf-idf, "
+    "minilm, or a network of yours: onnx:FILE, timm:NAME, open_clip:NAME@WEIGHTS, "
+    "sentence-transformers:NAME. Nothing is downloaded.",
+)
 @click.option("--empty", is_flag=True, help="Make a project without items, for clew import all.")
 @collection_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was added as JSON.")
 @QUIET
 def init(
-    project: Path, source: Path | None, name: str, store: str, empty: bool, **options: Any
+    project: Path,
+    source: Path | None,
+    name: str,
+    store: str,
+    features: str,
+    empty: bool,
+    **options: Any,
 ) -> None:
     """Make a project, which keeps items, answers and groups in a folder .clew.
 
@@ -53,6 +68,10 @@ def init(
     from clew.collections import Collection, Project
 
     words = Words(quiet=options["quiet"] or options["as_json"])
+    if features != "auto":
+        from clew.features import extractor
+
+        extractor(features)  # refuses an unknown name
     place = project if source is None else source
     if not place.exists() and not empty:
         raise click.UsageError(f"there is no folder {project}; name one, or a file with --from")
@@ -66,7 +85,9 @@ def init(
         else:
             cache = folder / "cache" / "files.json"
             collection = read_for(place, options, words, root=None, cache=cache)
-        made = Project.create(project, media=collection.root, store=store, name=name)
+        made = Project.create(
+            project, media=collection.root, store=store, name=name, features=features
+        )
         with made.open_store() as opened:
             added = add_collection(made, opened, collection)
             opened.set_settings({"name": made.name})

@@ -37,7 +37,7 @@ def migrate(project: Path | None, url: str, as_json: bool, quiet: bool) -> None:
 
     with project_and_store(project) as (opened, store):
         if url == opened.url:
-            raise InvalidParameterError(f"the project is at {url} already")
+            raise InvalidParameterError(f"the project is at {store.url} already")
         worker = store.worker()
         if worker is not None and worker.is_alive:
             raise InvalidParameterError(

@@ -102,11 +102,14 @@ def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
             ]
             click.echo(json.dumps(records, ensure_ascii=False))
             return
-        is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         for at, doubt in enumerate(doubts):
             click.echo(_text(at + 1, len(doubts), doubt, previews[at]))
-            if is_terminal and not _asked(store, doubt, options["annotator"]):
+            if _is_terminal() and not _asked(store, doubt, options["annotator"]):
                 break
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def doubts_of(store: Store) -> list[Doubt]:
@@ -195,7 +198,7 @@ def _text(number: int, n: int, doubt: Doubt, preview: Mapping[str, Any] | None) 
     ]
     if doubt.reason:
         lines.append(f"    {printable(doubt.reason)}")
-    if doubt.chain:
+    elif doubt.chain:
         lines.append(f"    other answers lead over {', '.join(map(printable, doubt.chain))}")
     if preview is not None:
         lines.append(f"    the other way round, {_moves(preview)}")

@@ -22,7 +22,7 @@ def worker_command(project: Path | None, once: bool, quiet: bool) -> None:
     """Learn the answers of a project, publish its groups and suggest questions.
 
     One worker at a time has a project; a second one waits until the first has ended, or was not
-    heard of for ten seconds. The app starts one by itself; start it by hand on the machine that
+    seen for ten seconds. The app starts one by itself; start it by hand on the machine that
     has the memory, when the store is on a server. Ctrl-C ends it after the step that it is at.
 
     \b

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from clew._files import atomic_write
 from clew._parallel import in_threads
 from clew.features.images import READABLE
-from clew.items import Item, LeftOut
+from clew.items import Item, ItemKind, LeftOut
 
 #: Endings of the names of files, by the kind of item that such a file is.
 ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -32,6 +32,14 @@ def kind_of_name(name: str) -> str | None:
     """Return the kind of item that a file is by its ending, or None."""
     ending = os.path.splitext(name)[1].lower()
     return next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+
+
+def kind_of_folder(folder: Path) -> ItemKind:
+    """Return the most frequent kind of the files of a folder; without any, that of images."""
+    names = [each for each in files_below(folder, folder) if isinstance(each, str)]
+    kinds = [kind_of_name(name) for name in names]
+    most: ItemKind = max(("image", "sound", "text"), key=kinds.count)
+    return most
 
 
 def files_below(folder: Path, root: Path) -> Iterator[str | LeftOut]:

@@ -98,7 +98,7 @@ def read_collection(
     ids : str or path-like, default=None
         Ids of the rows of an array: one on each line, or a table with a column id. None: those in
         the file, or else the items in order.
-    id_column, columns, drop, sep, decimal, header, encoding
+    id_column, columns, drop, sep, decimal, header, encoding : optional
         How a table is read, as by `clew.tables.read_table`.
     cache : str or path-like, default=None
         A file that remembers hashes of files by size and time, so that the next call reads only

@@ -48,6 +48,9 @@ class Project:
         URL of the store. Empty: ``clew.db``.
     name : str, default=""
         Name of the project.
+    features : str, default="auto"
+        What describes images, sounds and texts, as `clew.features.compute` takes it. What "auto"
+        chose is kept here, so that items that are added do not change it.
 
     Raises
     ------
@@ -68,6 +71,7 @@ class Project:
     media: str = ".."
     store: str = ""
     name: str = ""
+    features: str = "auto"
 
     @classmethod
     def create(
@@ -77,6 +81,7 @@ class Project:
         media: str | os.PathLike[str] | None = None,
         store: str = "",
         name: str = "",
+        features: str = "auto",
     ) -> Self:
         """Make the folder and the settings of a project.
 
@@ -90,6 +95,8 @@ class Project:
             URL of the store. Empty: a database in the folder.
         name : str, default=""
             Name of the project. Empty: that of the folder.
+        features : str, default="auto"
+            What describes images, sounds and texts, as `clew.features.compute` takes it.
 
         Returns
         -------
@@ -111,7 +118,7 @@ class Project:
         folder.mkdir(parents=True, exist_ok=True)
         where = os.path.realpath(media) if media is not None else os.path.realpath(top)
         relative = os.path.relpath(where, os.path.realpath(folder))
-        made = cls(folder, relative.replace(os.sep, "/"), store, name or top.name)
+        made = cls(folder, relative.replace(os.sep, "/"), store, name or top.name, features)
         made.write()
         return made
 
@@ -170,7 +177,7 @@ class Project:
 
     def write(self) -> None:
         """Write the settings."""
-        texts = {name: getattr(self, name) for name in ("name", "media", "store")}
+        texts = {name: getattr(self, name) for name in ("name", "media", "store", "features")}
         # JSON quotes and escapes texts as TOML does.
         lines = [f"{name} = {json.dumps(text)}" for name, text in texts.items() if text]
         with atomic_write(self.folder / SETTINGS) as file:

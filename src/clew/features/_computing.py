@@ -128,7 +128,7 @@ def compute(
     X = by.combine(np.stack([raw[each] for each in ids]))
     if not np.isfinite(X).all():
         raise InvalidDataError(f"the features {name!r} are not all finite numbers")
-    return Features(X, ids, left_out, name, by.version, note or f"features by {name}")
+    return Features(X, ids, left_out, name, by.version, note or f"by {name}")
 
 
 class _Run:

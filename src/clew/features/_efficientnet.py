@@ -100,8 +100,8 @@ def session_of(model: bytes) -> Any:
         import onnxruntime
     except ImportError as error:
         raise MissingDependencyError(
-            "networks are run by ONNX Runtime; install it with pip install 'clew[images]' (or "
-            "'clew[texts]'), or choose other features"
+            "networks are run by ONNX Runtime; install it with pip install 'clew[images]', or "
+            "choose other features"
         ) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

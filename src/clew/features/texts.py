@@ -100,7 +100,7 @@ def read_texts(
     (['a small brown bird', 'a large white bird'], (2, 6))
     """
     ids, texts, n_repeated = text_lines(path, encoding)
-    name, note = chosen_for_texts() if model == "auto" else (model, f"features by {model}")
+    name, note = chosen_for_texts() if model == "auto" else (model, f"by {model}")
     try:
         if name == "tf-idf":
             X: csr_array | NDArray[np.float64] = tf_idf(texts)

@@ -214,9 +214,9 @@ class Chooser:
             question = Question("pair", check.pair, origin="random", check=check.probability)
             return [Chosen(question, check)]
         if is_pair and self.rules and self._is_rule_check_due(len(asked)):
-            question = draw_rule_check(self.rules, asked, self._seed)
-            if question is not None and self.barred.allows(question):
-                return [Chosen(question, None)]
+            drawn = draw_rule_check(self.rules, asked, self._seed)
+            if drawn is not None and self.barred.allows(drawn):
+                return [Chosen(drawn, None)]
         n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
         questions = self.strategy.ask(
             min(n, max(n_before, 1)), pending=pending, kinds=kinds, allows=self.barred.allows

@@ -9,7 +9,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from clew.answers import Answer, Entry, Kind, Question, Retraction, SecondsModel, items_of
+from clew.answers import (
+    Answer,
+    Entry,
+    Kind,
+    Origin,
+    Question,
+    Retraction,
+    SecondsModel,
+    items_of,
+)
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy
@@ -43,6 +52,7 @@ class Suggestion(NamedTuple):
     """A question that the model would ask, which nobody was asked yet."""
 
     question: Question
+    """The question, with the ids of its items."""
     is_check: bool
     """Whether it was drawn at random, to check the groups."""
     probability: float | None
@@ -204,8 +214,14 @@ class Loop:
     def apply(self, entries: Iterable[Entry]) -> Applied:
         """Record entries of another log, in their order."""
         found: dict[str, list[str]] = {"applied": [], "duplicate": [], "unknown": []}
+        given = list(entries)
+        for entry in given:
+            if not isinstance(entry, Entry):
+                raise InvalidArgumentError(
+                    f"apply takes Answers, Edits and Retractions of clew.answers, got {entry!r}"
+                )
         with self.recording:
-            for entry in entries:
+            for entry in given:
                 if entry.id and entry.id in self.log:
                     found["duplicate"].append(entry.id)
                 elif not self._knows(entry):
@@ -276,6 +292,8 @@ class Loop:
 
     def located(self, question: Question) -> Question:
         """Return a question with the rows of its ids: a session of other rows may have made it."""
+        if not isinstance(question, Question):
+            raise InvalidArgumentError(f"expected a clew.Question, got {question!r}")
         if question.ids is None:
             return question
         try:
@@ -419,7 +437,8 @@ class Loop:
         if answer.origin == "rule":
             return replace(answer, question=self.named(answer.question))
         question, asked = answer.question, self.queue.asked.get(key_of(answer.question))
-        origin, check = answer.origin, question.check
+        origin: Origin = answer.origin
+        check = question.check
         drawn = self.checks.get(key_of(question))
         if question.repeat:
             origin, check = "asked", None

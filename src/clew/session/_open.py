@@ -298,10 +298,13 @@ class StoreSession:
         return f"StoreSession({counts.n_items} items, {counts.n_answers} answers, {self.store.url})"
 
     def _is_learning(self) -> bool:
+        """Whether a worker has entries to learn, after which there may be questions."""
         worker = self.store.worker()
         if self._thread is not None and (worker is None or not worker.is_alive):
             return self._thread.is_alive()
-        return worker is not None and worker.is_alive and worker.state != "ready"
+        if worker is None or not worker.is_alive:
+            return False
+        return worker.state != "ready" or worker.revision < self.store.last_seq()
 
     def _rows(self) -> dict[str, int]:
         ids = self.store.item_ids() if not self._row_of else None

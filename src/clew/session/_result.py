@@ -169,15 +169,18 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     estimate = strategy.error_rate()
     error = ERROR_RATE if estimate is None else estimate
     checks, is_estimated = loop.answered_checks(), pairs.is_estimated
-    estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
-    quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
+    estimated = None
+    if n_in_groups:
+        estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
+    quality = estimated if estimated and estimated.n_checks >= LEAST_CHECKS else None
     n_informative = sum(
         answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
         for answer in strategy.answers
     )
-    jaccard = estimated.jaccard.value
-    progress = Status(n_in_groups, int(labels.max()) + 1, n_informative, jaccard)
-    remaining = remaining_of(progress) if is_estimated else None
+    remaining = None
+    if estimated and is_estimated:
+        n_groups, jaccard = int(labels.max()) + 1, estimated.jaccard.value
+        remaining = remaining_of(Status(n_in_groups, n_groups, n_informative, jaccard))
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
@@ -202,7 +205,12 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         model.n_learned,
         sum(isinstance(answer, Answer) and answer.origin != "rule" for answer in answers),
         confidence,
-        _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
+        _exemplars(
+            items,
+            labels,
+            confidence,
+            by_confidence=is_sampled or not items.is_known or n_in_groups < 2,
+        ),
         affinity,
         doubtful_answers(strategy, labels, items.ids, settled),
         quality,

@@ -407,9 +407,7 @@ class Session:
         InvalidConstraintsError
             If an id is unknown.
         """
-        if not isinstance(edit, Edit):
-            raise InvalidArgumentError(f"edit takes a clew.answers.Edit, got {edit!r}")
-        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        self._check_edit(edit)
         (name,) = self.apply([replace(edit, id=edit.id or new_id())]).applied
         with self._loop.recording:
             found = self._loop.log.get(name)
@@ -441,10 +439,15 @@ class Session:
         -----
         With the strategy "guided", it takes as long as `result`.
         """
-        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
+        self._check_edit(edit)
         with self._loop.model() as model:
             now = result_of(self._loop, model, previous)
             return preview_of(self._loop, model, edit, now)
+
+    def _check_edit(self, edit: object) -> None:
+        if not isinstance(edit, Edit):
+            raise InvalidArgumentError(f"expected a clew.answers.Edit, got {edit!r}")
+        self._loop.items.ids.rows_of(items_of(edit), lambda _: f"edit {edit.kind!r}")
 
     def set_aside(self, ids: Iterable[Hashable], *, annotator: str = "", note: str = "") -> Edit:
         """Set items aside: they are in no group, and nobody is asked about them.

@@ -57,8 +57,12 @@ class Database:
         self._changed = threading.Condition()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
-        with errors_of(self.engine):
-            self._prepare(create=create)
+        try:
+            with errors_of(self.engine):
+                self._prepare(create=create)
+        except BaseException:
+            self.engine.dispose()
+            raise
         self._start(self._write_all)
 
     def read(self, work: Callable[[Connection], T]) -> T:

@@ -406,7 +406,9 @@ class SqlStore(Store):
                 columns.where(TokenRow.secret == _hash(secret.encode()), TokenRow.kind == kind)
             ).first()
             token = None if row is None else _token_of(row)
-            if token is None or token.is_revoked or (token.expires or self._now()) < self._now():
+            if token is None or token.is_revoked:
+                return None
+            if token.expires is not None and token.expires < self._now():
                 return None
             if token.parent is not None:
                 statement = sa.select(TokenRow.is_revoked).where(TokenRow.id == token.parent)
@@ -763,7 +765,7 @@ def _check_worker(connection: Connection, worker: str | None) -> None:
     holder = connection.execute(sa.select(WorkerRow.token)).scalar()
     if holder != worker:
         raise LeaseLostError(
-            "another worker has taken the project over, because this one was not heard of for "
+            "another worker has taken the project over, because this one was silent for "
             f"{WORKER_SECONDS:g} seconds; nothing was written"
         )
 

@@ -29,7 +29,7 @@ Leases
 One worker
     The worker holds the project under a lease with a heartbeat. What it writes (pool, results,
     artifacts, jobs) is refused with `LeaseLostError` when another worker has taken over.
-Refused aloud
+Refused with an error
     A full disk, a read-only file, a server that went away, a schema of a newer clew: `StoreError`,
     with what to do. Names of unknown items: `InvalidConstraintsError`, and nothing is appended.
 
@@ -88,7 +88,9 @@ class Logged:
     """An entry of the log, with its number."""
 
     seq: int
+    """Its number."""
     entry: Entry
+    """An answer, an edit or a retraction."""
     is_standing: bool = True
     """Whether no later entry revokes it; always False for a retraction."""
 
@@ -98,10 +100,13 @@ class Suggestion:
     """A question of the pool, handed out to nobody yet."""
 
     question: Question
+    """What to ask."""
     is_check: bool = False
+    """Whether it was drawn at random, to check the groups."""
     probability: float | None = None
     """Probability that the two are the same when it was chosen. Never shown to who answers."""
     score: float = 0.0
+    """How much an answer helps; the larger, the sooner it is asked."""
     revision: int = 0
     """Last entry that was learned when it was chosen."""
 
@@ -111,11 +116,17 @@ class Lease:
     """A question that one person holds."""
 
     token: str
+    """Names the lease."""
     annotator: str
+    """Who holds the question."""
     question: Question
+    """What is asked."""
     revision: int
+    """Last entry that was learned when the question was chosen."""
     expires: float
+    """When it runs out."""
     state: Literal["held", "answered", "released", "exchanged"] = "held"
+    """What became of it; one that has run out stays "held"."""
 
 
 class Served(NamedTuple):
@@ -132,13 +143,17 @@ class Annotator:
     """Somebody, or something, that answers: a person, a rule or a model."""
 
     name: str
+    """Names them in the log."""
     kind: AnnotatorKind = "person"
+    """What answers."""
     role: Role = "annotator"
+    """What they may do."""
     is_active: bool = True
     """False: they may not answer any more. Their answers stay."""
     code: str = ""
     """A participant's code, of studies."""
     note: str = ""
+    """What others should know of them."""
     kinds: tuple[Kind, ...] | None = None
     """Kinds of questions they are asked; None: those of the settings."""
 
@@ -148,17 +163,23 @@ class Token:
     """A secret that somebody was given; only its hash is kept."""
 
     id: str
-    """Names it in lists and for `revoke_token`; says nothing about the secret."""
+    """Names it in lists and for `revoke_token`; does not contain the secret."""
     kind: TokenKind
+    """An invitation, a browser's session or a program."""
     annotator: str | None
     """Whose it is; None: of an invitation that anybody may take."""
     role: Role
+    """What its holder may do."""
     created: float
+    """When it was made."""
     expires: float | None
+    """When it runs out; None: never."""
     is_revoked: bool
+    """Whether it was revoked."""
     parent: str | None
     """Id of the invitation that a session came from: revoking that one ends the session."""
     scope: Mapping[str, Any] = field(default_factory=dict)
+    """What else was kept with it, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +187,13 @@ class Group:
     """A group that lasts: its id is never used again."""
 
     id: int
+    """Its lasting id."""
     name: str = ""
+    """What people call it."""
     note: str = ""
+    """What people say of it."""
     first_revision: int = 0
+    """First result that has it."""
     last_revision: int = 0
     """Last result that has it."""
     came_from: tuple[int, ...] = ()
@@ -184,7 +209,9 @@ class StoredResult:
     revision: int
     """`seq` of the last entry that it has learned."""
     at: float
+    """When it was published."""
     body: Mapping[str, Any]
+    """The result, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +219,25 @@ class Job:
     """Work that a client has asked of the worker."""
 
     id: int
+    """Its number."""
     kind: str
+    """What to do."""
     arguments: Mapping[str, Any]
+    """Arguments, as JSON."""
     status: JobStatus
+    """How far it is."""
     annotator: str
+    """Who asked for it."""
     created: float
+    """When it was asked for."""
     finished: float | None = None
+    """When it ended; None: it has not."""
     result: Any = None
+    """What came of it, as JSON."""
     error: str | None = None
+    """What went wrong; None: nothing."""
     attempts: int = 0
+    """How often it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +245,9 @@ class WorkerState:
     """What the worker says of itself."""
 
     name: str
+    """How it is called."""
     heartbeat: float
+    """When it last said that it is alive."""
     is_alive: bool
     """Whether it holds the project: a worker that dies is noticed after ten seconds."""
     state: str
@@ -216,6 +255,7 @@ class WorkerState:
     detail: str = ""
     """In words: "learning 120 answers", or what went wrong."""
     revision: int = 0
+    """Last entry that it has learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +263,17 @@ class Counts:
     """Numbers for `clew status` and the progress page."""
 
     n_items: int
+    """Items, those set aside too."""
     n_set_aside: int
+    """Items set aside."""
     n_entries: int
+    """Entries of the log."""
     n_answers: int
     """Answers that stand."""
     n_edits: int
+    """Edits, those revoked too."""
     last_seq: int
+    """Number of the last entry; 0 if there is none."""
     by_annotator: Mapping[str, int]
     """Answers of each that stand."""
     by_value: Mapping[str, int]
@@ -239,8 +284,11 @@ class ItemChanges(NamedTuple):
     """What `Store.add_items` did, in numbers of items."""
 
     added: int
+    """Items that are new."""
     updated: int
+    """Items that were there, and differed."""
     unchanged: int
+    """Items that were there, and did not differ."""
 
 
 class Store(ABC):
@@ -260,19 +308,56 @@ class Store(ABC):
         """Add items at the end; those with an id that is there are updated where they differ.
 
         The same items again change nothing. What was set aside stays so.
+
+        Parameters
+        ----------
+        items : iterable of Item
+            Items, each id once.
+
+        Returns
+        -------
+        ItemChanges
+            Numbers of items added, updated and unchanged.
         """
 
     @abstractmethod
     def items(self, *, after: int = -1, limit: int | None = None) -> list[Item]:
-        """Return items in order of their rows, those after the row `after`."""
+        """Return items in order of their rows, those after the row `after`.
+
+        Parameters
+        ----------
+        after : int, default=-1
+            Row; the items in the rows that follow are returned.
+        limit : int, default=None
+            Largest number of items. None: all.
+
+        Returns
+        -------
+        list of Item
+        """
 
     @abstractmethod
     def items_by_id(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return the items with these ids that exist."""
+        """Return the items with these ids that exist.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Ids; unknown ones are left out.
+
+        Returns
+        -------
+        dict of str to Item
+        """
 
     @abstractmethod
     def item_ids(self) -> list[str]:
-        """Return all ids, in order of the rows: row i of the model is item i, for good."""
+        """Return all ids, in order of the rows: row i of the model is item i, for good.
+
+        Returns
+        -------
+        list of str
+        """
 
     # Log -----------------------------------------------------------------------------------
 
@@ -283,6 +368,16 @@ class Store(ABC):
         Entries without id or time get them. Annotators that are new are added as persons, or as
         rules if the origin of their answers says so. An `Edit` of kind "set_aside" sets items aside
         until it is revoked.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+            Answers, edits and retractions, in order.
+
+        Returns
+        -------
+        tuple of str
+            One status for each entry: "stored", "duplicate" or "conflict".
 
         Raises
         ------
@@ -302,26 +397,80 @@ class Store(ABC):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Logged]:
-        """Return entries with `after` < seq < `before`, of one annotator, or about some items."""
+        """Return entries with `after` < seq < `before`, of one annotator, or about some items.
+
+        Parameters
+        ----------
+        after : int, default=0
+            Entries with larger numbers.
+        before : int, default=None
+            Entries with smaller numbers. None: to the end.
+        annotator : str, default=None
+            Whose entries. None: those of all.
+        items : iterable of str, default=None
+            Ids; entries about at least one of these items. None: about any.
+        only_standing : bool, default=False
+            Whether to leave out retractions, and entries that a later one revokes.
+        newest_first : bool, default=False
+            Whether the last entry comes first.
+        limit : int, default=None
+            Largest number of entries. None: all.
+
+        Returns
+        -------
+        list of Logged
+        """
 
     @abstractmethod
     def entry(self, id: str) -> Logged | None:
-        """Return the entry with an id."""
+        """Return the entry with an id.
+
+        Parameters
+        ----------
+        id : str
+            Id of the entry.
+
+        Returns
+        -------
+        Logged or None
+            None if the log has no such entry.
+        """
 
     @abstractmethod
     def last_seq(self) -> int:
-        """Return the number of the last entry; 0 if there is none."""
+        """Return the number of the last entry; 0 if there is none.
+
+        Returns
+        -------
+        int
+        """
 
     @abstractmethod
     def undo(self, annotator: str, *, source: str = "") -> Answer | None:
         """Revoke the last answer of a person that stands, and lease its question to them again.
 
         Return the answer; None if they have none. Its question is the first of their leases.
+
+        Parameters
+        ----------
+        annotator : str
+            Whose answer.
+        source : str, default=""
+            Where the retraction comes from, which is kept with it.
+
+        Returns
+        -------
+        Answer or None
         """
 
     @abstractmethod
     def counts(self) -> Counts:
-        """Count items and answers."""
+        """Count items and answers.
+
+        Returns
+        -------
+        Counts
+        """
 
     # Questions -----------------------------------------------------------------------------
 
@@ -334,7 +483,24 @@ class Store(ABC):
         kinds: Sequence[Kind] | None = None,
         keep: Sequence[str] = (),
     ) -> tuple[Lease, ...]:
-        """Top a person's questions up to `n`; `answer_and_lease` without answers."""
+        """Top a person's questions up to `n`; `answer_and_lease` without answers.
+
+        Parameters
+        ----------
+        annotator : str
+            Who is to answer.
+        n : int, default=4
+            Number of questions to hold after it.
+        kinds : sequence of str, default=None
+            Kinds of questions wanted, as in `answer_and_lease`.
+        keep : sequence of str, default=()
+            Tokens of leases that are not exchanged, as in `answer_and_lease`.
+
+        Returns
+        -------
+        tuple of Lease
+            All questions that the person holds, in the order in which they are to be asked.
+        """
 
     @abstractmethod
     def answer_and_lease(
@@ -369,19 +535,52 @@ class Store(ABC):
 
     @abstractmethod
     def find_lease(self, token: str) -> Lease | None:
-        """Return a lease by its token, also one that has run out or was given back (for a week)."""
+        """Return a lease by its token, also one that has run out or was given back (for a week).
+
+        Parameters
+        ----------
+        token : str
+            Token of the lease.
+
+        Returns
+        -------
+        Lease or None
+            None if there is no such lease.
+        """
 
     @abstractmethod
     def release(self, annotator: str, tokens: Sequence[str] | None = None) -> int:
-        """Give questions of a person back, all or some; return how many were held."""
+        """Give questions of a person back, all or some; return how many were held.
+
+        Parameters
+        ----------
+        annotator : str
+            Whose questions.
+        tokens : sequence of str, default=None
+            Tokens of the leases to give back. None: all of this person.
+
+        Returns
+        -------
+        int
+        """
 
     @abstractmethod
     def leases(self) -> list[Lease]:
-        """Return all questions that somebody holds now."""
+        """Return all questions that somebody holds now.
+
+        Returns
+        -------
+        list of Lease
+        """
 
     @abstractmethod
     def pool(self) -> list[Suggestion]:
-        """Return the pool, the best first: questions that somebody may still be asked."""
+        """Return the pool, the best first: questions that somebody may still be asked.
+
+        Returns
+        -------
+        list of Suggestion
+        """
 
     @abstractmethod
     def replace_pool(self, suggestions: Iterable[Suggestion], *, worker: str | None = None) -> None:
@@ -389,21 +588,60 @@ class Store(ABC):
 
         Stay: questions that some but not all of the people wanted have, and checks that nobody has
         answered. These are first in the pool, and not counted among `suggestions`.
+
+        Parameters
+        ----------
+        suggestions : iterable of Suggestion
+            The questions, the best first.
+        worker : str, default=None
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     # Annotators ----------------------------------------------------------------------------
 
     @abstractmethod
     def put_annotator(self, annotator: Annotator) -> None:
-        """Add an annotator, or change the one with this name."""
+        """Add an annotator, or change the one with this name.
+
+        Parameters
+        ----------
+        annotator : Annotator
+            All of it replaces what was kept under its name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the name is empty.
+        """
 
     @abstractmethod
     def annotators(self) -> list[Annotator]:
-        """Return all annotators, in the order in which they came."""
+        """Return all annotators, in the order in which they came.
+
+        Returns
+        -------
+        list of Annotator
+        """
 
     @abstractmethod
     def annotator(self, name: str) -> Annotator | None:
-        """Return the annotator with a name."""
+        """Return the annotator with a name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the annotator.
+
+        Returns
+        -------
+        Annotator or None
+            None if there is none of this name.
+        """
 
     @abstractmethod
     def make_token(
@@ -418,8 +656,27 @@ class Store(ABC):
     ) -> str:
         """Make a secret of 128 bits for an invitation, a browser's session or a program.
 
-        It is returned this once: the store keeps its SHA-256. `seconds`: until it runs out; None:
-        never. `parent`: id of the invitation that a session comes from.
+        It is returned this once: the store keeps its SHA-256.
+
+        Parameters
+        ----------
+        kind : {"invite", "session", "api"}
+            What it is for.
+        annotator : str, default=None
+            Whose it is. None: of an invitation that anybody may take.
+        role : {"owner", "reviewer", "annotator", "viewer"}, default="annotator"
+            What its holder may do.
+        seconds : float, default=None
+            Seconds until it runs out. None: never.
+        parent : str, default=None
+            Id of the invitation that a session comes from.
+        scope : mapping, default=None
+            What else is kept with it, as JSON. None: nothing.
+
+        Returns
+        -------
+        str
+            The secret.
         """
 
     @abstractmethod
@@ -427,25 +684,82 @@ class Store(ABC):
         """Return the token of a secret; None if there is none, it has run out or was revoked.
 
         Also None if its parent was revoked, or its annotator is no longer active.
+
+        Parameters
+        ----------
+        secret : str
+            What `make_token` returned.
+        kind : {"invite", "session", "api"}
+            Kind of token that is asked for; a secret of another kind is not taken.
+
+        Returns
+        -------
+        Token or None
         """
 
     @abstractmethod
     def tokens(self, annotator: str | None = None) -> list[Token]:
-        """Return the tokens, of one annotator or all, the newest first."""
+        """Return the tokens, of one annotator or all, the newest first.
+
+        Parameters
+        ----------
+        annotator : str, default=None
+            Whose tokens. None: those of all.
+
+        Returns
+        -------
+        list of Token
+            Those that have run out or were revoked too.
+        """
 
     @abstractmethod
     def revoke_token(self, id: str) -> bool:
-        """Revoke a token and those that came from it; return whether there was one."""
+        """Revoke a token and those that came from it; return whether there was one.
+
+        Parameters
+        ----------
+        id : str
+            `Token.id`.
+
+        Returns
+        -------
+        bool
+        """
 
     # Groups and results --------------------------------------------------------------------
 
     @abstractmethod
     def groups(self, *, also_gone: bool = False) -> list[Group]:
-        """Return the groups of the last result; with `also_gone` those of all results."""
+        """Return the groups of the last result; with `also_gone` those of all results.
+
+        Parameters
+        ----------
+        also_gone : bool, default=False
+            Whether to return groups that the last result does not have, too.
+
+        Returns
+        -------
+        list of Group
+            In order of their ids.
+        """
 
     @abstractmethod
     def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
         """Give a group a name or a note; None leaves what it has.
+
+        Parameters
+        ----------
+        id : int
+            Id of the group.
+        name : str, default=None
+            Its new name.
+        note : str, default=None
+            Its new note.
+
+        Returns
+        -------
+        Group
+            The group as it is now.
 
         Raises
         ------
@@ -455,7 +769,13 @@ class Store(ABC):
 
     @abstractmethod
     def put_groups(self, groups: Iterable[Group]) -> None:
-        """Put groups in place of those with the same ids; for imports."""
+        """Put groups in place of those with the same ids; for imports.
+
+        Parameters
+        ----------
+        groups : iterable of Group
+            Groups, each id once.
+        """
 
     @abstractmethod
     def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
@@ -463,57 +783,207 @@ class Store(ABC):
 
         `body` is `SessionResult.to_dict()`; of it the store reads `ids` and `group_ids`, the
         lasting id of the group of each item (-1: in no group). The ten newest results are kept.
+
+        Parameters
+        ----------
+        revision : int
+            `seq` of the last entry that the result has learned. Kept results with this or a larger
+            revision are removed.
+        body : mapping
+            The result, as JSON.
+        worker : str, default=None
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
         """
 
     @abstractmethod
     def result(self, revision: int | None = None) -> StoredResult | None:
-        """Return a result, by default the newest; None if there is none."""
+        """Return a result, by default the newest; None if there is none.
+
+        Parameters
+        ----------
+        revision : int, default=None
+            Which result. None: the newest.
+
+        Returns
+        -------
+        StoredResult or None
+        """
 
     @abstractmethod
     def result_revision(self) -> int | None:
-        """Return the revision of the newest result, without reading it."""
+        """Return the revision of the newest result, without reading it.
+
+        Returns
+        -------
+        int or None
+            None if there is no result.
+        """
 
     @abstractmethod
     def put_artifact(
         self, name: str, revision: int, content: bytes, *, worker: str | None = None
     ) -> None:
-        """Keep a binary product of the worker ("map", "affinity"); it replaces the last one."""
+        """Keep a binary product of the worker ("map", "affinity"); it replaces the last one.
+
+        Parameters
+        ----------
+        name : str
+            What it is.
+        revision : int
+            `seq` of the last entry that it has learned.
+        content : bytes
+            The product.
+        worker : str, default=None
+            Token of `acquire_worker`; it must still hold the project. None: not checked.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
+        """
 
     @abstractmethod
     def artifact(self, name: str) -> tuple[int, bytes] | None:
-        """Return the revision and the content of an artifact; None if it is absent or damaged."""
+        """Return the revision and the content of an artifact; None if it is absent or damaged.
+
+        Parameters
+        ----------
+        name : str
+            Name given to `put_artifact`.
+
+        Returns
+        -------
+        (int, bytes) or None
+        """
 
     # Jobs and the worker -------------------------------------------------------------------
 
     @abstractmethod
     def add_job(self, kind: str, arguments: Mapping[str, Any], *, annotator: str = "") -> int:
-        """Ask the worker for something; return the number of the job."""
+        """Ask the worker for something; return the number of the job.
+
+        Parameters
+        ----------
+        kind : str
+            What to do.
+        arguments : mapping
+            Arguments of the job, as JSON.
+        annotator : str, default=""
+            Who asks.
+
+        Returns
+        -------
+        int
+        """
 
     @abstractmethod
     def job(self, id: int) -> Job | None:
-        """Return a job."""
+        """Return a job.
+
+        Parameters
+        ----------
+        id : int
+            Number of the job.
+
+        Returns
+        -------
+        Job or None
+            None if there is no such job.
+        """
 
     @abstractmethod
     def jobs(self, *, status: JobStatus | None = None, limit: int = 100) -> list[Job]:
-        """Return jobs, the newest first."""
+        """Return jobs, the newest first.
+
+        Parameters
+        ----------
+        status : {"waiting", "running", "done", "failed"}, default=None
+            Jobs in this state. None: in any.
+        limit : int, default=100
+            Largest number of jobs.
+
+        Returns
+        -------
+        list of Job
+        """
 
     @abstractmethod
     def take_job(self, worker: str) -> Job | None:
-        """Start the oldest job that waits, or that another worker left unfinished."""
+        """Start the oldest job that waits, or that another worker left unfinished.
+
+        Parameters
+        ----------
+        worker : str
+            Token of `acquire_worker`.
+
+        Returns
+        -------
+        Job or None
+            The job as it was before it was started; None if no job waits. A job that has taken down
+            three workers is not started again: it has failed.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
+        """
 
     @abstractmethod
     def finish_job(
         self, id: int, *, worker: str, result: Any = None, error: str | None = None
     ) -> None:
-        """End a job with a result (JSON) or an error."""
+        """End a job with a result (JSON) or an error.
+
+        Parameters
+        ----------
+        id : int
+            Number of the job.
+        worker : str
+            Token of `acquire_worker`.
+        result : object, default=None
+            What came of it, as JSON.
+        error : str, default=None
+            What went wrong. None: the job is done.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
+        """
 
     @abstractmethod
     def acquire_worker(self, name: str) -> str | None:
-        """Become the worker of the project; return a token, or None while another one is alive."""
+        """Become the worker of the project; return a token, or None while another one is alive.
+
+        Parameters
+        ----------
+        name : str
+            How the worker is called in `worker` and in the app.
+
+        Returns
+        -------
+        str or None
+        """
 
     @abstractmethod
     def heartbeat(self, worker: str, state: str, detail: str = "", revision: int = 0) -> None:
         """Say that the worker with this token is alive, and what it does.
+
+        Parameters
+        ----------
+        worker : str
+            Token of `acquire_worker`.
+        state : str
+            One of the states of `WorkerState`.
+        detail : str, default=""
+            The same in words.
+        revision : int, default=0
+            Last entry that it has learned.
 
         Raises
         ------
@@ -523,25 +993,58 @@ class Store(ABC):
 
     @abstractmethod
     def release_worker(self, worker: str) -> None:
-        """Give the project back."""
+        """Give the project back.
+
+        Parameters
+        ----------
+        worker : str
+            Token of `acquire_worker`; without effect if another worker has taken over.
+        """
 
     @abstractmethod
     def worker(self) -> WorkerState | None:
-        """Return what the worker says; None if there was none yet."""
+        """Return what the worker says; None if there was none yet.
+
+        Returns
+        -------
+        WorkerState or None
+        """
 
     # Settings and changes ------------------------------------------------------------------
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return all settings, with the defaults of `SETTINGS`."""
+        """Return all settings, with the defaults of `SETTINGS`.
+
+        Returns
+        -------
+        dict of str to object
+        """
 
     @abstractmethod
     def set_settings(self, settings: Mapping[str, Any]) -> None:
-        """Change some settings; values are JSON."""
+        """Change some settings; values are JSON.
+
+        Parameters
+        ----------
+        settings : mapping
+            Values by name; settings that are not named stay as they are.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a value is not allowed: "overlap" is 1 or more, "repeat_every" 0 or more, and
+            "kinds" a list that is not empty. Nothing is changed.
+        """
 
     @abstractmethod
     def changes(self) -> dict[Topic, int]:
-        """Return for each topic a number that grows with each change of it."""
+        """Return for each topic a number that grows with each change of it.
+
+        Returns
+        -------
+        dict of str to int
+        """
 
     @abstractmethod
     def wait(
@@ -550,6 +1053,19 @@ class Store(ABC):
         """Return `changes` as soon as one of `topics` (all if empty) is not as in `seen`.
 
         After `timeout` seconds they are returned as they are.
+
+        Parameters
+        ----------
+        seen : mapping of str to int
+            What `changes` or `wait` returned before.
+        timeout : float
+            Longest wait, in seconds.
+        topics : sequence of str, default=()
+            Topics to look at. Empty: all.
+
+        Returns
+        -------
+        dict of str to int
         """
 
     # Whole stores --------------------------------------------------------------------------
@@ -557,6 +1073,11 @@ class Store(ABC):
     @abstractmethod
     def copy_to(self, url: str) -> None:
         """Copy everything, tokens and leases too, to an empty store; for backups and moves.
+
+        Parameters
+        ----------
+        url : str
+            Path or address of the other store, as `open_store` takes it; made if it is not there.
 
         Raises
         ------

@@ -64,7 +64,7 @@ def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
 
 
 def leave_out(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say which items would move if one annotator had said nothing."""
+    """Say which items would move if one annotator had not answered."""
     name = arguments["annotator"]
     entries = [each.entry for each in worker.store.log() if each.entry.annotator != name]
     session, before = worker.new_session(entries), _published(worker)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -75,6 +77,7 @@ def rows_of(
     callable
         Takes the items and returns `Rows`; `Worker` takes it.
     """
+    chosen = [project.features]
 
     def rows(items: Sequence[Item]) -> Rows:
         ids = [item.id for item in items]
@@ -91,7 +94,14 @@ def rows_of(
             return Rows(ids, {"X": columns}) if len(columns.columns) else no_rows(items)
         from clew.features import compute
 
-        features = compute(items, project.root, cache=project.cache, callback=callback)
+        features = compute(
+            items, project.root, model=chosen[0], cache=project.cache, callback=callback
+        )
+        if chosen[0] == "auto":
+            # Items that are added later do not change the choice, nor what was computed.
+            chosen[0] = features.name
+            with suppress(OSError):
+                replace(project, features=features.name).write()
         return Rows(features.ids, {"X": features.X})
 
     return rows

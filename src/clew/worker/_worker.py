@@ -136,19 +136,27 @@ class Worker:
                     stop.wait(1.0)
                     continue
                 with pulse:
-                    self._work(pulse, stop, until_rest=until_rest)
-            except Exception as error:
+                    while True:
+                        try:
+                            self._work(pulse, stop, until_rest=until_rest)
+                            return
+                        except (StoreError, LeaseLostError):
+                            raise
+                        except Exception as error:  # the pulse goes on, and so does asking
+                            if until_rest:
+                                raise
+                            logger.exception("the worker failed")
+                            n_failed += 1
+                            pulse.say("failed", f"{_message(error)}; it tries again")
+                            self._forget()
+                            if stop.wait(min(2.0**n_failed, 60.0)):
+                                return
+            except (StoreError, LeaseLostError) as error:
                 if until_rest:
                     raise
-                if not isinstance(error, StoreError | LeaseLostError):
-                    logger.exception("the worker failed")
-                    n_failed += 1
-                    with suppress(ClewError):
-                        pulse.say("failed", f"{_message(error)}; it tries again")
+                logger.warning("%s", error)
                 self._forget()
-                stop.wait(min(2.0**n_failed, 60.0))
-            else:
-                return
+                stop.wait(1.0)
             finally:
                 pulse.end()
 
@@ -211,7 +219,17 @@ class Worker:
         return {name: settings[name] for name in names}
 
     def new_session(self, entries: Iterable[Entry] = ()) -> Session:
-        """Make another session of the same items."""
+        """Make another session of the same items.
+
+        Parameters
+        ----------
+        entries : iterable of Entry, default=()
+            What it learns first.
+
+        Returns
+        -------
+        Session
+        """
         from clew.session import Session
 
         session = Session(**self.rows.arguments, **self._parameters())
@@ -319,7 +337,20 @@ class Worker:
         return True
 
     def put_artifact(self, name: str, content: bytes) -> None:
-        """Keep a binary product of the last result."""
+        """Keep a binary product of the last result.
+
+        Parameters
+        ----------
+        name : str
+            What it is; it replaces the last one of this name.
+        content : bytes
+            The product.
+
+        Raises
+        ------
+        LeaseLostError
+            If another worker has taken over. Nothing is written.
+        """
         self.store.put_artifact(name, self.revision, content, worker=self._pulse.token)
 
 

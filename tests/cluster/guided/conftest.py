@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -22,11 +24,15 @@ class Blobs(NamedTuple):
 
 @pytest.fixture(scope="session")
 def fitted():
-    """Fit with three groups and seed 0, or with the given parameters."""
+    """Fit with three groups and seed 0, or with the given parameters; the same call only once."""
+    models = {}
 
     def fit(X, known=None, **given):
-        model = GuidedClustering(**{"n_clusters": 3, "random_state": 0} | given)
-        return model.fit(X, constraints=known)
+        key = joblib.hash((X, known, given))
+        if key not in models:
+            model = GuidedClustering(**{"n_clusters": 3, "random_state": 0} | given)
+            models[key] = model.fit(X, constraints=known)
+        return copy(models[key])
 
     return fit
 

@@ -93,9 +93,13 @@ def test_the_number_of_groups_follows_from_answers_alone():
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
-def test_graded_answers_are_read_in_a_space():
-    y, answers = graded(0)
-    model = GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=answers)
+@pytest.fixture(scope="module")
+def of_graded():
+    return GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=graded(0)[1])
+
+
+def test_graded_answers_are_read_in_a_space(of_graded):
+    (y, answers), model = graded(0), of_graded
     assert model.regime_ == "answers"
     assert adjusted_rand_score(y, model.labels_) > 0.5
     # An answer is wrong if the groups imply another one, even if it is "graded".
@@ -131,13 +135,8 @@ def of_pairs():
     return GuidedClustering(3, random_state=0).fit(constraints=answers)
 
 
-@pytest.mark.parametrize("have_features", [False, True], ids=["no features", "useless features"])
-def test_many_small_groups_are_found(of_identities, have_features):
-    if have_features:
-        y, answers = identities(0, 120, repeats=2)
-        model = GuidedClustering(random_state=0).fit(np.eye(120), constraints=answers)
-    else:
-        (y, answers), model = identities(0), of_identities
+def test_many_small_groups_are_found(of_identities):
+    (y, _), model = identities(0), of_identities
     assert model.regime_ == "identities"
     assert adjusted_rand_score(y, model.labels_) > 0.7
     assert model.n_clusters_ == len(np.unique(model.labels_))
@@ -154,13 +153,13 @@ def test_wrong_answers_about_identities_are_doubted():
 
 
 @pytest.mark.parametrize("case", ["features", "answers", "graded", "identities"])
-def test_the_tree_holds_the_groups(case, of_pairs, of_identities):
+def test_the_tree_holds_the_groups(case, of_pairs, of_graded, of_identities):
     y = classes(0)
     X = np.random.RandomState(0).normal(size=(N_ROWS, 2)) + 6 * np.eye(3)[y][:, :2]
     model = {
         "features": lambda: GuidedClustering(3, random_state=0).fit(X),
         "answers": lambda: of_pairs,
-        "graded": lambda: GuidedClustering(3, random_state=0).fit(constraints=graded(0)[1]),
+        "graded": lambda: of_graded,
         "identities": lambda: of_identities,
     }[case]()
     n = len(model.labels_)
@@ -251,8 +250,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("n_clusters", [None, 3])
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    ("name", "n_clusters"), [(name, (None, 3)[at % 2]) for at, name in enumerate(BAD)]
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_unusual_answers_give_groups(name, n_clusters):
     answers = BAD[name](classes(0))

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -17,6 +18,7 @@ from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _anchors, _row_blocks
 from clew.exceptions import ClusterError, InvalidDataError, InvalidParameterError
+from clew.similarity import ClustRF
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'clew[scale]'")
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'clew[scale]'")
@@ -169,7 +171,7 @@ def cluster():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=None
+            n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=":0"
         ) as made,
         distributed.Client(made) as client,
     ):
@@ -226,7 +228,7 @@ def test_workers_that_die_at_one_block_are_said():
     settings = {"distributed.scheduler.allowed-failures": 0}
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(n_workers=1, dashboard_address=None) as made,
+        distributed.LocalCluster(n_workers=1, dashboard_address=":0") as made,
         distributed.Client(made),
     ):
         rows = da.from_array(MANY, chunks=(40_000, 4)).map_blocks(_die, dtype=np.float64)
@@ -240,7 +242,7 @@ def test_workers_that_die_at_one_block_are_said():
 def test_a_lost_scheduler_is_said():
     distributed = pytest.importorskip("distributed")
     with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
-        made = distributed.LocalCluster(n_workers=1, dashboard_address=None)
+        made = distributed.LocalCluster(n_workers=1, dashboard_address=":0")
         client = distributed.Client(made)
         try:
             rows = da.from_array(MANY, chunks=(40_000, 4)).map_blocks(_slowly, dtype=np.float64)
@@ -255,3 +257,12 @@ def test_a_lost_scheduler_is_said():
 def _slowly(block):
     time.sleep(1.0)
     return block
+
+
+@pytest.mark.slow
+def test_trees_grow_on_the_workers(cluster):
+
+    one = ClustRF(60, random_state=0).fit(X)
+    with joblib.parallel_config(backend="dask"):
+        other = ClustRF(60, random_state=0).fit(X)
+    np.testing.assert_array_equal(one.affinity_matrix_, other.affinity_matrix_)

@@ -87,7 +87,7 @@ def test_steps_of_a_pipeline_get_the_answers(fitted, blobs, seen, enabled):
         steps = make_pipeline(
             StandardScaler(), SpyTransformer(), make_pipeline("passthrough", Spy(3, random_state=0))
         )
-        fitted(blobs.X, blobs.known, pool=[("steps", steps)])
+        fitted(blobs.X, blobs.known, pool=[("steps", steps)], random_state=int(enabled))
     for spy in (Spy, SpyTransformer):
         assert answers_are_passed_on(spy.seen)
 

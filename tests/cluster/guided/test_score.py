@@ -51,18 +51,23 @@ def test_answers_about_new_rows(model):
 
 
 @pytest.mark.parametrize(
-    "cv", [KFold(2), ShuffleSplit(2, test_size=0.5, random_state=0)], ids=["folds", "random"]
+    ("metric", "cv"),
+    [
+        ("euclidean", KFold(2)),
+        ("precomputed", ShuffleSplit(2, test_size=0.5, random_state=0)),
+    ],
+    ids=["features, folds", "distances, random"],
 )
-@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
-def test_a_search_finds_the_number_of_groups(cv, metric):
+def test_a_search_finds_the_number_of_groups(metric, cv):
     data = X if metric == "euclidean" else euclidean_distances(X)
     search = GridSearchCV(
-        GuidedClustering(metric=metric, random_state=0), {"n_clusters": [2, 3]}, cv=cv
+        GuidedClustering(metric=metric, random_state=0), {"n_clusters": [2, 3]}, cv=cv, refit=False
     )
     with config_context(enable_metadata_routing=True):
         search.fit(data, constraints=ANSWERS)
-    assert search.best_params_ == {"n_clusters": 3}
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    scores = search.cv_results_["mean_test_score"]
+    assert scores.argmax() == 1
+    assert np.isfinite(scores).all()
 
 
 def test_slices_keep_the_answers_within_them():

@@ -117,6 +117,10 @@ def _ask(job: AskJob, loop: AskLoop) -> int:
         click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
         if n and not (job.quiet or job.as_json):
             command = ["clew", "group", str(job.items), "--answers", str(job.answers)]
+            for option, path in (("--ids", job.ids), ("--media", job.media)):
+                command += [option, str(path)] if path is not None else []
+            if job.model != "auto":
+                command += ["--features", job.model]
             if job.project is not None:
                 command = ["clew", "group", "-p", str(job.project)]
             words = shlex.join([*command, "--report", "report.html"])

@@ -75,7 +75,8 @@ class JaccardLabels(NamedTuple):
         JaccardLabels
         """
         share = np.float32(weight)
-        same = share * same + (1 - share) * self.average
+        # Half precision: a saved state has the averages.
+        same = (share * same + (1 - share) * self.average).astype(np.float16).astype(np.float32)
         threshold = self.jaccard / (1 + self.jaccard)
         labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
         others, other_value = best_partition(same, start, threshold, MAX_ITER)

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
 from clew.kernels.partitions.greedy import greedy_merges
+from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import core_features, cores
 from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
@@ -21,6 +22,7 @@ from clew.questions.guided._labels import JaccardLabels, share_of_questions, wei
 from clew.questions.guided._pair_features import N_DIMENSIONS, N_FEATURES, pair_features
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
+    N_KEPT,
     N_PARTITIONS,
     TOP_SHARE,
     Posterior,
@@ -31,7 +33,7 @@ from clew.questions.guided._posterior import (
 from clew.questions.guided._start_labels import start_labels, start_share, unconstrained_labels
 from clew.questions.guided._within_ratio import WithinRatio
 
-__all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
+__all__ = ["Model", "PairAnswer", "Pairs", "Start", "Step", "sampled", "unsampled"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,6 +80,16 @@ class Pairs(NamedTuple):
     n_jobs: int | None
 
 
+class Step(NamedTuple):
+    """What the probabilities of the partitions after a step are computed from."""
+
+    partitions: Ints
+    factors: Floats
+    evidence: Answered
+    odds: PairLogOdds
+    within: Floats | None
+
+
 class Model(NamedTuple):
     """The state after some answers; `learned` returns the next one."""
 
@@ -93,6 +105,8 @@ class Model(NamedTuple):
     """Labels to return, from probabilities that are averaged over more answers."""
     views: Views
     same: SameProbabilities
+    steps: tuple[Step, ...]
+    """The last steps, whose probabilities are averaged."""
     next_ratio: float
     """Number of answers after which `WithinRatio` is refitted."""
     start: Ints | None = None
@@ -151,14 +165,18 @@ class Model(NamedTuple):
         factors = self.rate.factors(N_PARTITIONS, RATES, seed)
         posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
         same = posterior.same()
+        step = Step(posterior.partitions, factors, evidence, self.odds, self.ratio.within)
+        steps = (*self.steps, step)[-N_KEPT:]
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
         if self.start is None and len(self.asked.same) == 0:
             found = self.found.updated(same.labels, start)
-            return self._replace(posterior=posterior, same=same, found=found, shown=found)
+            return self._replace(
+                posterior=posterior, same=same, found=found, shown=found, steps=steps
+            )
         found = self.found.updated(same.labels, start, weight_of_new(n_answers, n))
         weight = weight_of_new(n_answers, n, self.error, len(self.asked.same))
         shown = self.shown.updated(self._for_labels(same), start, weight)
-        return self._replace(posterior=posterior, same=same, found=found, shown=shown)
+        return self._replace(posterior=posterior, same=same, found=found, shown=shown, steps=steps)
 
     def started(self, labels: Ints) -> Model:
         """Set the labels before any answer; their weight falls with each answer."""
@@ -219,38 +237,32 @@ class Model(NamedTuple):
         return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def start_model(
+class Start(NamedTuple):
+    """The state before partitions are sampled, and the estimated number of groups."""
+
+    model: Model
+    number: float | None
+    """None if all distances are equal."""
+
+
+def unsampled(
     distances: Floats, coordinates: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
-) -> Model:
-    """Build the state before any answer.
+) -> Start:
+    """Compute features of pairs from distances and coordinates with about these distances.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_rows, n_rows)
-        Distances.
-    coordinates : ndarray of shape (n_rows, n_dimensions)
-        Coordinates with about these distances, by decreasing variance.
-    n_clusters : int or None
-        Number of groups, if it is known: features are scaled to the size of groups.
-    seed : int
-        Seed of k-means and of the sampled partitions.
-    n_jobs : int or None
-        Number of threads, as in joblib.
-
-    Returns
-    -------
-    Model
+    Coordinates are sorted by decreasing variance. If the number of groups is known, features are
+    scaled to their size. `seed` is that of k-means and of the sampled partitions.
     """
     n = len(distances)
-    flat = _all_equal(distances)
-    if flat:
+    number = None
+    if _all_equal(distances):
         features = np.zeros((n, n, N_FEATURES), np.float32)
         features[:, :, 0] = 1.0
         odds, ratio = PairLogOdds.without_features(), WithinRatio.start(np.zeros((n, 1)))
     else:
         ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
         rows = rows_a_group(distances, ward, n_clusters)
-        factor = feature_scale(rows)
+        factor, number = feature_scale(rows), n / rows
         features = pair_features(distances, coordinates, ward, factor, seed)
         odds, ratio = PairLogOdds(), _start_ratio(coordinates, factor)
     pairs = Pairs(features, seed, n_jobs)
@@ -269,19 +281,27 @@ def start_model(
         JaccardLabels(start, identity),
         views,
         SameProbabilities(identity, identity),
+        (),
         max(RATIO_FEWEST, RATIO_SHARE * n),
     )
+    return Start(model, number)
+
+
+def sampled(start: Start, distances: Floats, n_clusters: int | None) -> Model:
+    """Sample partitions, the state before any answer."""
+    model, n = start.model, len(distances)
     n_steps = BURN_IN if n <= SHORT_BURN_IN_ROWS else BURN_IN // 2
     for _ in range(n_steps // 2):
         model = model.stepped()
     ratio = model.ratio.refitted(model.labels)
-    model = model._replace(ratio=ratio, views=odds.views(pairs.features, ratio.values))
+    views = model.odds.views(model.pairs.features, ratio.values)
+    model = model._replace(ratio=ratio, views=views)
     for _ in range(n_steps - n_steps // 2):
         model = model.stepped()
-    if flat:
+    if start.number is None:
         return model
-    others = unconstrained_labels(distances, n_clusters, seed, n_jobs)
-    given = (model.views.pairs, model.labels, n / rows, n_clusters, others)
+    others = unconstrained_labels(distances, n_clusters, model.pairs.seed, model.pairs.n_jobs)
+    given = (model.views.pairs, model.labels, start.number, n_clusters, others)
     return model.started(start_labels(*given))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -110,22 +111,13 @@ class Posterior(NamedTuple):
         """
         partitions, states = self.partitions.copy(), self.states.copy()
 
-        def advance_block(block: tuple[int, int]) -> SameProbabilities:
-            n = partitions.shape[1]
-            total = SameProbabilities(*(np.zeros((n, n), np.float32) for _ in range(2)))
-            for index in range(*block):
-                own = answered._replace(evidence=answered.evidence * factors[index])
-                groups = _groups(partitions[index])
-                advance(groups, views.pairs, own, SCORING, N_TRIES, states[index])
-                partitions[index] = groups.label
-                _add_probabilities(groups, views, own, total)
-            return total
+        def advanced(index: int, own: Answered) -> Groups:
+            groups = _groups(partitions[index])
+            advance(groups, views.pairs, own, SCORING, N_TRIES, states[index])
+            partitions[index] = groups.label
+            return groups
 
-        sums = in_threads(advance_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
-        total = SameProbabilities(
-            _mirrored([part.labels for part in sums], N_PARTITIONS),
-            _mirrored([part.questions for part in sums], 0),
-        )
+        total = _summed(advanced, views, answered, factors, n_jobs)
         return Posterior(partitions, states, (*self.kept, total)[-N_KEPT:])
 
     def same(self) -> SameProbabilities:
@@ -134,6 +126,36 @@ class Posterior(NamedTuple):
         labels = np.sum([kept.labels for kept in self.kept], axis=0)
         questions = np.sum([kept.questions for kept in self.kept], axis=0)
         return SameProbabilities(labels / count, questions / count)
+
+
+def sums_of(
+    partitions: Ints, views: Views, answered: Answered, factors: Floats, n_jobs: int | None
+) -> SameProbabilities:
+    """Sum the probabilities of partitions again, as the step that they are from did."""
+    return _summed(lambda index, _: _groups(partitions[index]), views, answered, factors, n_jobs)
+
+
+def _summed(
+    groups_of: Callable[[int, Answered], Groups],
+    views: Views,
+    answered: Answered,
+    factors: Floats,
+    n_jobs: int | None,
+) -> SameProbabilities:
+    n = len(views.pairs)
+
+    def of_block(block: tuple[int, int]) -> SameProbabilities:
+        total = SameProbabilities(*(np.zeros((n, n), np.float32) for _ in range(2)))
+        for index in range(*block):
+            own = answered._replace(evidence=answered.evidence * factors[index])
+            _add_probabilities(groups_of(index, own), views, own, total)
+        return total
+
+    sums = in_threads(of_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
+    return SameProbabilities(
+        _mirrored([part.labels for part in sums], N_PARTITIONS),
+        _mirrored([part.questions for part in sums], 0),
+    )
 
 
 def _add_probabilities(

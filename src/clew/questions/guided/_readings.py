@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -30,10 +32,14 @@ class Readings(Strategy):
     _codes: dict[str, int]
     _given: list[Answer]
 
+    @abstractmethod
+    def _current(self) -> tuple[list[Answer], Model]:
+        """Return the last state, with its answers."""
+
     @property
     def _model(self) -> Model:
         self._started()
-        return self._states[-1][1]
+        return self._current()[1]
 
     def probabilities(
         self, pairs: ArrayLike | None = None, *, for_questions: bool = False
@@ -76,7 +82,7 @@ class Readings(Strategy):
             as the most doubtful pair that it implies.
         """
         model = self._model
-        n_known = len(self._states[-1][0])
+        n_known = len(self._current()[0])
         doubts = np.zeros(len(self._given))
         for at, answer in enumerate(self._given):
             if answer.is_dont_know:

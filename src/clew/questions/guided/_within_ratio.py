@@ -31,14 +31,24 @@ class WithinRatio(NamedTuple):
     """(n_rows, n_dimensions)"""
     prior: Floats | None
     """Covariance within the first groups, shrunk."""
+    within: Floats | None
+    """Covariance within groups that the ratios are computed from."""
     values: Singles
     """(n_rows, n_rows), in nats, positive where the pair is more likely in one group."""
 
     @classmethod
     def start(cls, coordinates: Floats) -> Self:
         """Start without groups: all ratios are 0."""
+        return cls.of(coordinates, None, None)
+
+    @classmethod
+    def of(cls, coordinates: Floats, prior: Floats | None, within: Floats | None) -> Self:
+        """Compute the ratios from covariances; all are 0 without one."""
         n = len(coordinates)
-        return cls(coordinates, None, np.zeros((n, n), np.float32))
+        zeros = np.zeros((n, n), np.float32)
+        return cls(
+            coordinates, prior, within, zeros if within is None else _ratio(coordinates, within)
+        )
 
     def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
         """Learn the covariance within groups.
@@ -65,9 +75,9 @@ class WithinRatio(NamedTuple):
         within = rest.T @ rest / n_differences
         if self.prior is None:
             within = _shrunk(within, np.cov(points.T).reshape(within.shape))
-            return self._replace(prior=within, values=_ratio(points, within))
+            return WithinRatio.of(points, within, within)
         within = n_differences * within + n_dimensions * self.prior
-        return self._replace(values=_ratio(points, within / (n_differences + n_dimensions)))
+        return WithinRatio.of(points, self.prior, within / (n_differences + n_dimensions))
 
 
 def _shrunk(within: Floats, overall: Floats) -> Floats:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from hashlib import sha256
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,15 +24,16 @@ from clew.answers import (
     expand,
 )
 from clew.cluster.guided._features import FeatureSpace
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._answers import key_of
 from clew.questions._group_questions import asked_pairs
 from clew.questions._representatives import Representatives
 from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
-from clew.questions.guided._model import PairAnswer, start_model
+from clew.questions.guided._model import Model, PairAnswer, sampled, unsampled
 from clew.questions.guided._readings import Readings
+from clew.questions.guided._saved import arrays_of, model_of
 from clew.questions.guided._triples import EVIDENCE, NONE_DIFFERS_EVIDENCE, checked_kinds
 
 __all__ = ["Guided"]
@@ -153,6 +155,7 @@ class Guided(Readings):
     _seconds: SecondsModel
     _waiting: list[Answer]
     _candidates: Candidates | None
+    _saved: tuple[NDArray[np.int64], Model] | None
 
     def __init__(
         self,
@@ -188,8 +191,9 @@ class Guided(Readings):
         data = self._items.data(X, self.metric)
         distances = (data + data.T) / 2 if self.metric == "precomputed" else squareform(pdist(data))
         coordinates = DistanceSpace.fit(distances, seed=self._seed).transform(distances)
-        model = start_model(distances, coordinates, self.n_clusters, self._seed, self.n_jobs)
-        self._states = [([], model)]
+        self._start = unsampled(distances, coordinates, self.n_clusters, self._seed, self.n_jobs)
+        self._distances = distances
+        self._states, self._saved = [], None
         low, high = UPDATE_BOUNDS
         self._batch = self.update_every or min(max(low, int(UPDATE_SHARE * n)), high)
 
@@ -208,19 +212,78 @@ class Guided(Readings):
         for answer in answers:
             self._codes.setdefault(answer.annotator, len(self._codes))
         self._given += answers
-        while self._states[-1][0] != self._given[: len(self._states[-1][0])]:
+        if not self._given and not self._states:
+            return  # partitions are sampled when they are first needed, or were saved
+        while self._states and self._states[-1][0] != self._given[: len(self._states[-1][0])]:
             self._states.pop()
-        done = len(self._states[-1][0])
+        if not self._states and self._saved is not None:
+            self._take_saved(*self._saved)
+        done = len(self._current()[0])
         while len(self._given) - done >= self._batch:
             batch = self._given[done : done + self._batch]
             done += self._batch
-            model = self._states[-1][1].learned(self._pairs(batch))
+            model = self._current()[1].learned(self._pairs(batch))
             self._states.append((self._given[:done], model))
             self._candidates = None
             n_states = min(N_STATES, max(3, int(MOST_ENTRIES / len(self._items.rows) ** 2)))
             if len(self._states) > n_states:
                 del self._states[1]
         self._waiting = self._given[done:]
+
+    def _current(self) -> tuple[list[Answer], Model]:
+        """Return the last state, with its answers; the first one is sampled here."""
+        if not self._states:
+            self._states = [([], sampled(self._start, self._distances, self.n_clusters))]
+        return self._states[-1]
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what takes long to compute from answers, to be saved.
+
+        Returns
+        -------
+        dict of str to ndarray
+            For `set_state` of a strategy with the same parameters and data: the partitions after
+            the last batch of answers, and averages of probabilities in half precision.
+        """
+        self._started()
+        answers, model = self._current()
+        return arrays_of(model) | {"answers": _digest(answers)}
+
+    def set_state(self, state: Mapping[str, ArrayLike]) -> Self:
+        """Take a saved state; call it after `start`, before the answers are learned.
+
+        Parameters
+        ----------
+        state : mapping of str to array-like
+            As `state` returned it. It is ignored if the answers that are learned do not begin with
+            those that it was computed from.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are not those of `state`.
+        """
+        self._started()
+        arrays = {name: np.asarray(array) for name, array in state.items()}
+        try:
+            self._saved = arrays["answers"], model_of(self._start.model, arrays)
+        except (KeyError, ValueError, IndexError) as error:
+            raise InvalidDataError(
+                f"this is no state of Guided for these data ({error!r}); learn the answers instead"
+            ) from error
+        self._states = []
+        return self
+
+    def _take_saved(self, digest: NDArray[np.int64], model: Model) -> None:
+        """Continue from a saved state if the answers begin with those that it follows from."""
+        first = self._given[: int(digest[0])]
+        if np.array_equal(_digest(first), digest):
+            self._states = [(first, model)]
+        self._saved = None
 
     def _pairs(self, answers: Sequence[Answer]) -> list[PairAnswer]:
         found = []
@@ -246,7 +309,7 @@ class Guided(Readings):
         return found
 
     def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
-        model = self._states[-1][1]
+        model = self._current()[1]
         if self._candidates is None:
             self._candidates = Candidates(
                 model.same, model.views.pairs, model.labels, self._taken(), model.error
@@ -286,11 +349,21 @@ class Guided(Readings):
         return taken
 
     def _group(self) -> NDArray[np.int64]:
-        model = self._states[-1][1]
+        model = self._current()[1]
         labels = model.shown.labels
         if self.n_clusters is not None:
             labels = cut_at(model.shown.average, model.views.pairs, labels, self.n_clusters)
         return labels[self._items.number]
+
+
+def _digest(answers: Sequence[Answer]) -> NDArray[np.int64]:
+    """Return the number of answers, and a checksum of what they say."""
+    sums = sha256()
+    for answer in answers:
+        question = answer.question
+        parts = question.kind, question.rows, question.parts, answer.value, answer.annotator
+        sums.update(repr((*parts, float(answer.weight))).encode())
+    return np.array([len(answers), *np.frombuffer(sums.digest(), np.int64)])
 
 
 def _renumbered(question: Question, number: NDArray[np.int64]) -> Question | None:

@@ -1,0 +1,127 @@
+"""``clew serve``: the labelling app of a project, in a browser."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli._projects import PROJECT
+from clew.exceptions import InvalidParameterError, MissingDependencyError, ProjectNotFoundError
+from clew.web.settings import WebSettings, is_loopback
+
+if TYPE_CHECKING:
+    from clew.collections import Project
+
+
+@click.command()
+@click.argument("place", metavar="[PROJECT]", type=click.Path(path_type=Path), required=False)
+@PROJECT
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, help="Port; 0: any.")
+@click.option("--accounts", is_flag=True, help="Several people, each with a link of their own.")
+@click.option("--base-path", default="", help="What a proxy puts before all paths.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="A name that browsers use.")
+@click.option("--https", is_flag=True, help="Browsers come by HTTPS, through a proxy.")
+@click.option("--browser/--no-browser", default=True, help="Open a browser.")
+@click.option("--worker/--no-worker", default=True, help="Start a worker beside the app.")
+@click.option("--name", default="", help="Your name, as others see it.  [default: the user's]")
+def serve(
+    place: Path | None,
+    project: Path | None,
+    host: str,
+    port: int,
+    accounts: bool,
+    base_path: str,
+    allow_host: tuple[str, ...],
+    https: bool,
+    browser: bool,
+    worker: bool,
+    name: str,
+) -> None:
+    """Ask people in a browser: `clew serve ./photos`.
+
+    PROJECT is a project, or a folder of photos, sounds or texts, or a table: then it becomes a
+    project first. A link is printed that works once, and a browser opens on the first question.
+    Nothing leaves this machine; other machines are served with --host and --accounts.
+    """
+    place = project or place or Path()
+    if not is_loopback(host) and not accounts:
+        WebSettings("", place, place, host)  # says why that is refused
+    making = begin_project(place)
+    try:
+        from clew.web.server import listen, open_browser, owner_link, run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("clew"):
+            raise
+        raise MissingDependencyError(
+            f"clew serve needs {error.name}: pip install 'clew[web]'"
+        ) from error
+    found = project_of(place, making)
+    sock = listen(host, port, exact=port not in (0, 8765))
+    bound = sock.getsockname()[1]
+    settings = WebSettings(
+        found.url, found.root, found.cache / "media", host, bound,
+        base_path.rstrip("/"), allow_host, accounts, https,
+    )  # fmt: skip
+    shown = f"[{host}]" if ":" in host else "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    is_proxied = https and bool(allow_host)
+    url = f"https://{allow_host[0]}" if is_proxied else f"http://{shown}:{bound}"
+    with found.open_store() as store:
+        link = owner_link(store, url + settings.base_path, name)
+
+    def ready() -> None:
+        click.echo(f"Open {link}", err=True)
+        click.echo("It works once; Ctrl-C ends the app, and nothing is lost.", err=True)
+        if browser:
+            open_browser(link)
+
+    with _worker(found) if worker else _nobody():
+        run(settings, sock, ready)
+
+
+def begin_project(place: Path) -> subprocess.Popen[bytes] | None:
+    """Begin to make a project of a folder or a table that is none yet.
+
+    Another process reads it, so that this one stays small, while this one loads what it serves.
+    """
+    from clew.collections import Project
+
+    if not place.exists():
+        raise InvalidParameterError(f"there is no {place}; name a project, a folder or a table")
+    try:
+        Project.open(place if place.is_dir() else place.parent)
+    except ProjectNotFoundError:
+        folder, source = (place, []) if place.is_dir() else (place.parent, ["--from", str(place)])
+        command = [sys.executable, "-m", "clew.cli", "init", str(folder), *source]
+        return subprocess.Popen(command)
+    return None
+
+
+def project_of(place: Path, making: subprocess.Popen[bytes] | None) -> Project:
+    """Return the project of a place, when it is made."""
+    from clew.collections import Project
+
+    if making is not None and making.wait():
+        raise click.exceptions.Exit(making.returncode)
+    return Project.open(place if place.is_dir() else place.parent)
+
+
+@contextmanager
+def _worker(project: Project) -> Iterator[None]:
+    """Run a worker beside the app, and start it again if it dies."""
+    from clew.worker import WorkerProcess
+
+    with WorkerProcess(os.fspath(project.folder)):
+        yield
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield

@@ -1,0 +1,157 @@
+"""Who asks: one-time links, the session's cookie, tokens of programs, and roles.
+
+A link holds a secret of 128 bits. Whoever opens it sees a page; only its button uses the link up,
+so that a program that looks at links in messages does not. The session that it opens lives in a
+cookie that scripts cannot read; the store keeps hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import Depends, Request, Response
+
+from clew.store.base import Annotator, Role, Store, Token
+from clew.web.problems import Problem, not_found
+from clew.web.security import COOKIE
+
+#: Each role may do what those after it may.
+ROLES: Final[tuple[Role, ...]] = ("owner", "reviewer", "annotator", "viewer")
+SESSION_SECONDS: Final = 90 * 24 * 3600.0
+INVITE_SECONDS: Final = 14 * 24 * 3600.0
+MAX_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who sends a request."""
+
+    name: str
+    role: Role
+    token: Token
+
+    def may(self, role: Role) -> bool:
+        """Whether they have a role, or one that may more."""
+        return ROLES.index(self.role) <= ROLES.index(role)
+
+
+def get_store(request: Request) -> Store:
+    """Return the store of the app."""
+    store: Store = request.app.state.store
+    return store
+
+
+StoreOf = Annotated[Store, Depends(get_store)]
+
+
+def person_of(request: Request) -> Person | None:
+    """Return who sends a request, by the cookie or by a program's token; None if nobody known."""
+    store = get_store(request)
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    if scheme.casefold() == "bearer" and bearer:
+        token = store.check_token(bearer.strip(), "api")
+    else:
+        secret = request.cookies.get(COOKIE, "")
+        token = store.check_token(secret, "session") if secret else None
+    if token is None or token.annotator is None:
+        return None
+    annotator = store.annotator(token.annotator)
+    if annotator is None or not annotator.is_active:
+        return None
+    return Person(annotator.name, annotator.role, token)
+
+
+def needs(role: Role) -> Callable[[Request], Person]:
+    """Return a dependency: the person, if they have a role."""
+
+    def check(request: Request) -> Person:
+        person = person_of(request)
+        if person is None:
+            raise Problem(
+                401, "Your session has ended. Open your link again, or ask for a new one."
+            )
+        if not person.may(role):
+            raise not_found()
+        return person
+
+    return check
+
+
+Viewer = Annotated[Person, Depends(needs("viewer"))]
+AnnotatorOf = Annotated[Person, Depends(needs("annotator"))]
+Reviewer = Annotated[Person, Depends(needs("reviewer"))]
+Owner = Annotated[Person, Depends(needs("owner"))]
+
+
+def clean_name(name: str) -> str:
+    """Check a name that a person gives themselves."""
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        raise Problem(422, f"A name has 1 to {MAX_NAME} characters.")
+    return name
+
+
+def make_link(
+    store: Store,
+    *,
+    annotator: str | None,
+    role: Role,
+    many: bool = False,
+    code: str = "",
+    completion: str = "",
+    seconds: float = INVITE_SECONDS,
+) -> str:
+    """Make the secret of a link, for one person or for whoever has it."""
+    scope = {"many": many, "code": code, "completion": completion}
+    return store.make_token("invite", annotator=annotator, role=role, seconds=seconds, scope=scope)
+
+
+def sign_in(store: Store, secret: str, name: str = "") -> tuple[Person, str]:
+    """Use a link: return who it is for, and the secret of their new session."""
+    invite = store.check_token(secret, "invite")
+    if invite is None:
+        raise Problem(
+            404, "This link has been used, has run out or was taken back. Ask for a new one."
+        )
+    if invite.annotator is not None:
+        found = store.annotator(invite.annotator)
+        annotator = found or Annotator(invite.annotator, role=invite.role)
+        if found is None:
+            store.put_annotator(annotator)
+    else:
+        annotator = _newcomer(store, invite, clean_name(name))
+    is_many = bool(invite.scope.get("many"))
+    session = store.make_token(
+        "session",
+        annotator=annotator.name,
+        role=annotator.role,
+        seconds=SESSION_SECONDS,
+        parent=invite.id if is_many else None,
+        scope={"invite": invite.id, "completion": invite.scope.get("completion", "")},
+    )
+    if not is_many:
+        store.revoke_token(invite.id)
+    token = store.check_token(session, "session")
+    if token is None:
+        raise Problem(403, f"{annotator.name} may not answer any more.")
+    return Person(annotator.name, annotator.role, token), session
+
+
+def _newcomer(store: Store, invite: Token, name: str) -> Annotator:
+    """Add a person who chose a name; nobody takes the name of somebody else."""
+    taken = {one.name.casefold() for one in store.annotators()}
+    if name.casefold() in taken:
+        raise Problem(409, f"There is a {name} already; choose another name.")
+    annotator = Annotator(name, role=invite.role, code=str(invite.scope.get("code", "")))
+    store.put_annotator(annotator)
+    return annotator
+
+
+def set_cookie(response: Response, secret: str, *, path: str, is_https: bool) -> None:
+    """Put a session into a cookie that scripts and other sites cannot read."""
+    response.set_cookie(
+        COOKIE, secret, max_age=int(SESSION_SECONDS), path=path or "/", secure=is_https,
+        httponly=True, samesite="lax",
+    )  # fmt: skip

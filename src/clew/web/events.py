@@ -1,0 +1,99 @@
+"""Server-sent events: the number of the newest result, when there is a new one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from clew.exceptions import ClewError
+from clew.store.base import Store
+from clew.web.accounts import Viewer
+from clew.web.results import Results, remaining_of
+
+router = APIRouter(prefix="/api/v1")
+#: Seconds after which a silent connection is shown to be alive.
+PULSE = 20.0
+
+
+class Watcher:
+    """One thread that waits for changes of the store, for all open pages.
+
+    Parameters
+    ----------
+    store : Store
+        What it watches.
+    results : Results
+        The newest result.
+    """
+
+    def __init__(self, store: Store, results: Results) -> None:
+        self._store, self._results = store, results
+        self._queues: set[tuple[asyncio.AbstractEventLoop, asyncio.Queue[str]]] = set()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="clew-watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, within a second."""
+        self._stop.set()
+        self._thread.join(timeout=3)
+
+    def message(self) -> str:
+        """Return what pages are told."""
+        view = self._results.newest()
+        revision = view.stored.revision if view else None
+        behind = max(0, self._store.last_seq() - revision) if revision is not None else 0
+        told: dict[str, Any] = {
+            "revision": revision,
+            "behind": behind if behind >= 40 else 0,
+            "progress": remaining_of(view),
+        }
+        return f"event: revision\ndata: {json.dumps(told)}\n\n"
+
+    def _run(self) -> None:
+        seen = self._store.changes()
+        while not self._stop.is_set():
+            try:
+                changed = self._store.wait(seen, timeout=0.5, topics=("results", "worker", "pool"))
+                is_new = changed.get("results") != seen.get("results")
+                seen = changed
+                if is_new and self._queues:
+                    self._tell(self.message())
+            except ClewError:  # the store is busy or away; pages see it in their own requests
+                self._stop.wait(1)
+
+    def _tell(self, message: str) -> None:
+        for loop, queue in list(self._queues):
+            loop.call_soon_threadsafe(queue.put_nowait, message)
+
+    async def listen(self, request: Request) -> AsyncIterator[str]:
+        """Yield messages until the page goes away."""
+        mine = asyncio.get_running_loop(), asyncio.Queue[str]()
+        self._queues.add(mine)
+        try:
+            yield await asyncio.to_thread(self.message)
+            while not self._stop.is_set():
+                try:
+                    yield await asyncio.wait_for(mine[1].get(), 1.0)
+                except TimeoutError:
+                    if await request.is_disconnected():
+                        return
+                    yield ": still here\n\n"
+        finally:
+            self._queues.discard(mine)
+
+
+@router.get("/events", tags=["results"], response_class=StreamingResponse)
+async def get_events(request: Request, _: Viewer) -> StreamingResponse:
+    """Events `revision`: the number of the newest result, and how far the worker is behind."""
+    watcher: Watcher = request.app.state.watcher
+    return StreamingResponse(watcher.listen(request), media_type="text/event-stream")

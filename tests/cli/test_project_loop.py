@@ -1,0 +1,205 @@
+"""The loop in a project: ask, group, status, review, add, and what reads its rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from tests.cli.projects import clew, pair
+
+from clew.collections import Project
+
+N = 8
+IDS = [f"{group}{number}" for group in "abc" for number in range(N)]
+
+
+def vectors(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    centers = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], n, axis=0)
+    return centers + rng.normal(size=centers.shape)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A project of three groups of vectors with 60 answers, two of them wrong, and its groups."""
+    top = tmp_path_factory.mktemp("learned")
+    np.savez(top / "X.npz", X=vectors(), ids=IDS)
+    assert clew("init", top / "p", "--from", top / "X.npz").exit_code == 0
+    rng = np.random.default_rng(1)
+    with Project.open(top / "p").open_store() as store:
+        answers = []
+        for i, j in rng.integers(0, len(IDS), (70, 2)).tolist():
+            if i != j:
+                same = IDS[i][0] == IDS[j][0]
+                answers.append(pair(IDS[i], IDS[j], "same" if same else "different"))
+        wrong = [pair("a0", "b0", "same", "ben"), pair("a1", "a2", "different", "ben")]
+        store.append([*answers, *wrong])
+    done = clew("group", "-p", top / "p", "-q")
+    assert done.exit_code == 0, done.output
+    return top / "p"
+
+
+@pytest.fixture
+def project(learned, here):
+    """A copy of that project."""
+    assert clew("backup", "-p", learned, "-o", here / "p", "-q").exit_code == 0
+    return here / "p"
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_group_keeps_the_groups_in_the_project(learned):
+    facts = json.loads(clew("status", "-p", learned, "--json").stdout)
+    assert [one["size"] for one in facts["groups"]] == [N, N, N]
+    assert facts["not_learned"] == 0
+    assert facts["doubtful"] >= 1
+    found = {
+        row["id"]: row["group"] for row in rows(clew("export", "groups", "-p", learned).stdout)
+    }
+    assert len({found[name] for name in IDS if name.startswith("a")}) == 1
+
+
+def test_group_of_other_methods_writes_files_alone(project):
+    done = clew("group", "-p", project, "--method", "pckmeans", "-k", 3, "-o", "g.csv", "-q")
+    assert done.exit_code == 0, done.output
+    with open("g.csv", encoding="utf-8") as file:
+        assert len(rows(file.read())) == len(IDS)
+
+
+def test_names_and_numbers_stay_when_items_come(project, here):
+    with Project.open(project).open_store() as store:
+        before = store.result().body
+        group = dict(zip(before["ids"], before["group_ids"], strict=True))
+        store.name_group(group["b0"], name="wren")
+    new = [f"{group}{number}" for group in "abc" for number in (20, 21)]
+    np.savez(here / "Y.npz", X=vectors(2, seed=3), ids=new)
+    done = clew("add", "Y.npz", "-p", project)
+    assert done.exit_code == 0, done.output
+    assert clew("group", "-p", project, "-q").exit_code == 0
+    found = {row["id"]: row for row in rows(clew("export", "groups", "-p", project).stdout)}
+    assert found["b20"]["name"] == found["b0"]["name"] == "wren"
+    for name in IDS:
+        assert int(found[name]["group"]) == group[name]
+
+
+def test_ask_writes_to_the_project(project):
+    def status():
+        return json.loads(clew("status", "-p", project, "--json").stdout)
+
+    before = status()["answers"]
+    ask = ("ask", "-p", project, "--annotator", "cleo", "-n", 3)
+    done = clew(*ask, input="same\nundo\ndifferent\ndon't know\nsame\n")
+    assert done.exit_code == 0, done.output
+    after = status()
+    assert after["answers"] == before + 3
+    assert after["annotators"]["cleo"] == 3
+    assert after["not_learned"] > 0
+    done = clew("ask", "-p", project, "--annotator", "cleo", "--json", input="quit\n")
+    question = json.loads(done.stdout.splitlines()[0])
+    assert set(question["items"]) <= set(IDS)
+
+
+def test_ask_of_a_file_needs_no_project(project, here, monkeypatch):
+    monkeypatch.chdir(project)
+    np.save("Z.npy", vectors())
+    done = clew("ask", "Z.npy", "-n", 1, "--answers", here / "a.jsonl", input="same\n")
+    assert done.exit_code == 0, done.output
+    assert len((here / "a.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", "--answers", "a.jsonl"),
+        ("ask", "--ids", "a.csv"),
+        ("group", "--id-column", "x"),
+        ("group", "-c", "a.csv"),
+        ("subclusters", "--report", "r.html"),
+        ("simulate", "--truth", "kind", "--sep", ";"),
+    ],
+)
+def test_options_of_files_are_refused(project, here, arguments):
+    (here / "a.csv").write_text("kind,i,j,answer\n")
+    done = clew(*arguments, "-p", project)
+    assert done.exit_code == 2, done.output
+
+
+def test_a_file_and_a_project_are_refused(project, here):
+    np.save(here / "Z.npy", vectors())
+    for command in ("ask", "group", "subclusters"):
+        assert clew(command, here / "Z.npy", "-p", project).exit_code == 2
+
+
+def test_review_says_what_each_change_would_do(project):
+    done = clew("review", "-p", project, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert [one["p_wrong"] for one in found] == sorted(
+        (one["p_wrong"] for one in found), reverse=True
+    )
+    first = next(one for one in found if set(one["items"]) == {"a0", "b0"})
+    assert (first["answer"], first["annotator"]) == ("same", "ben")
+    assert first["otherwise"]["moves"] == []
+    text = clew("review", "-p", project, "--no-preview").stdout
+    assert "ben said same" in text
+    taken = clew("review", "-p", project, "--take-back", first["id"])
+    assert taken.exit_code == 0, taken.output
+    again = json.loads(clew("review", "-p", project, "--no-preview", "--json").stdout or "[]")
+    assert first["id"] not in {one["id"] for one in again}
+    done = clew("review", "-p", project, "--take-back", first["id"])
+    assert done.exit_code == 1
+    assert "was taken back before" in done.stderr
+
+
+def test_review_on_a_terminal(project, monkeypatch):
+    monkeypatch.setattr(sys.modules["clew.cli.review"], "_is_terminal", lambda: True)
+    review = ("review", "-p", project, "--no-preview", "--annotator", "cleo")
+    done = clew(*review, input="x\nd\nq\n")
+    assert done.exit_code == 0, done.output
+    with Project.open(project).open_store() as store:
+        assert [each.entry.value for each in store.log(annotator="cleo")] == [0]
+
+
+def test_nothing_to_review(here):
+    np.savez("X.npz", X=vectors(), ids=IDS)
+    clew("init", "p", "--from", "X.npz")
+    done = clew("review", "-p", "p")
+    assert done.exit_code == 1
+    assert "clew group" in done.stderr
+    with Project.open("p").open_store() as store:
+        body = {"ids": [], "labels": [], "group_ids": [], "confidence": [], "doubtful": []}
+        store.publish(0, body)
+    assert clew("review", "-p", "p").exit_code == 3
+
+
+def test_subclusters_of_a_project(project):
+    found = rows(clew("subclusters", "-p", project, "-n", 3).stdout)
+    assert len(found) == 9
+    groups = {}
+    for row in found:
+        groups.setdefault(row["group"], set()).add(row["id"][0])
+    assert all(len(letters) == 1 for letters in groups.values())
+    assert [row["position"] for row in found] == ["0", "1", "2"] * 3
+    done = clew("subclusters", "-p", project, "-k", 3, "-n", 2, "-o", "s.csv", "-q")
+    assert done.exit_code == 0, done.output
+
+
+def test_simulate_on_a_project(here):
+    lines = ["id,kind,a,b"]
+    for name, (a, b) in zip(IDS, vectors().tolist(), strict=True):
+        lines.append(f"{name},{name[0]},{a:.3f},{b:.3f}")
+    (here / "t.csv").write_text("\n".join(lines) + "\n")
+    assert clew("init", "p", "--from", "t.csv").exit_code == 0
+    done = clew("simulate", "-p", "p", "--truth", "kind", "--budget", 12, "--json", "-q")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert (facts["rows"], facts["classes"]) == (24, 3)
+    done = clew("simulate", "-p", "p", "--truth", "sort")
+    assert done.exit_code == 1
+    assert "columns are a, b, kind" in done.stderr

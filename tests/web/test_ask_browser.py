@@ -1,0 +1,539 @@
+"""The question loop in a real browser: by keys, by pointer, by touch, and what goes wrong."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+
+from clew.answers import BAD_ITEM, DIFFERENT, DONT_KNOW, NOT_COMPARABLE, SAME, Answer, Question
+from clew.items import Item
+from clew.store.base import Suggestion
+
+pytestmark = pytest.mark.browser
+
+
+def shown(visitor: Any) -> list[str]:
+    """Return the ids of the pictures on the screen, in their order."""
+    urls = visitor.page.eval_on_selector_all(".shot img", "all => all.map(one => one.currentSrc)")
+    return [re.search(r"media/([^?]+)", url)[1] for url in urls]  # type: ignore[index]
+
+
+def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
+    """Twelve answers by keys; each is in the store as the person gave it, in the order shown."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    given = []
+    for i in range(12):
+        ann.asked()
+        given.append((shown(ann), "s2k"[i % 3]))
+        ann.press("s2k"[i % 3])
+    ann.saved(12)
+    codes = {"s": SAME, "2": DIFFERENT, "k": DONT_KNOW}
+    for answer, (order, key) in zip(site.standing(), given, strict=True):
+        assert list(answer.shown) == order
+        assert answer.value == codes[key]
+        assert answer.annotator == "Ann"
+        assert answer.ms is not None
+        assert answer.ms >= 200
+    ann.page.locator("#saved", has_text="All answers saved").wait_for(timeout=10_000)
+    assert ann.page.evaluate("document.activeElement.id") == "q"
+
+
+def test_a_run_by_pointer_alone(make_site: Any, visit: Any) -> None:
+    """Every kind of answer by clicks, and undo."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    for n, button in enumerate(("Same", "Different", "Don’t know"), 1):
+        ann.asked()
+        ann.page.get_by_role("button", name=button).click()
+        ann.saved(n)
+    ann.page.get_by_role("button", name="Undo last answer").click()
+    ann.saved(2)
+    ann.asked()
+    ann.page.get_by_role("button", name="Same").click()
+    ann.saved(3)
+    assert [one.value for one in site.standing()] == [SAME, DIFFERENT, SAME]
+
+
+def test_a_run_by_touch_on_a_small_screen(make_site: Any, visit: Any) -> None:
+    """At 320 pixels everything can be tapped, nothing is cut off, and targets are 44 pixels."""
+    site = make_site()
+    ann = visit(site, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    ann.go("/ask")
+    for n in range(1, 5):
+        ann.asked()
+        ann.page.get_by_role("button", name="Same" if n % 2 else "Different").tap()
+        ann.saved(n)
+    sizes = ann.page.eval_on_selector_all(
+        ".bar button",
+        "all => all.map(b => { const r = b.getBoundingClientRect(); return [r.width, r.height, r.left, r.right]; })",  # noqa: E501
+    )
+    assert all(
+        w >= 43.5 and h >= 43.5 and left >= 0 and right <= 320 for w, h, left, right in sizes
+    )
+    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> None:
+    """All answers can be taken back one by one, also after a reload; what is asked again is the same."""  # noqa: E501
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    pairs = []
+    for _ in range(4):
+        ann.asked()
+        pairs.append(sorted(shown(ann)))
+        ann.press("1")
+    ann.saved(4)
+    ann.page.reload()
+    ann.asked()
+    for n in (3, 2, 1, 0):
+        ann.page.keyboard.press("u")
+        ann.saved(n)
+        end = time.monotonic() + 5
+        while sorted(shown(ann)) != pairs[n] and time.monotonic() < end:
+            ann.page.wait_for_timeout(30)
+        assert sorted(shown(ann)) == pairs[n]
+    ann.press("2")
+    ann.saved(1)
+    assert sorted(map(str, site.standing()[0].question.ids)) == pairs[0]
+    assert site.standing()[0].value == DIFFERENT
+    assert len(site.entries()) == 4 + 4 + 1
+
+
+def test_a_held_key_is_one_answer(make_site: Any, visit: Any) -> None:
+    """Ten repeats of a key answer one question."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    ann.page.keyboard.down("1")
+    for _ in range(10):
+        ann.page.keyboard.down("1")
+    ann.page.keyboard.up("1")
+    ann.page.wait_for_timeout(400)
+    assert len(site.entries()) == 1
+
+
+def test_a_press_before_a_question_can_be_seen_is_no_answer(make_site: Any, visit: Any) -> None:
+    """Keys hammered within the least dwell after painting count once."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    for _ in range(4):
+        ann.page.keyboard.press("1")
+    ann.page.wait_for_timeout(300)
+    assert len(site.entries()) == 1
+
+
+def test_flags_and_notes_are_answers_of_their_own(make_site: Any, visit: Any) -> None:
+    """Not comparable, bad item with its item, and a note, are stored as such."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    ann.page.keyboard.press("f")
+    ann.page.get_by_role("button", name="Flag and go on").click()
+    ann.saved(1)
+    ann.asked()
+    bad = shown(ann)[1]
+    ann.page.keyboard.press("f")
+    ann.page.get_by_label("An item is broken or empty").check()
+    ann.page.get_by_role("button", name="Flag and go on").click()
+    assert ann.page.get_by_role("alert").inner_text() == "Say which one it is."
+    ann.page.get_by_label("B", exact=True).check()
+    ann.page.get_by_role("button", name="Flag and go on").click()
+    ann.saved(2)
+    ann.asked()
+    ann.page.keyboard.press("n")
+    ann.page.keyboard.type("a doubtful one")
+    ann.page.get_by_role("button", name="Keep note").click()
+    ann.press("1")
+    ann.saved(3)
+    first, second, third = site.standing()
+    assert (first.value, second.value, third.value) == (NOT_COMPARABLE, BAD_ITEM, SAME)
+    assert list(second.bad) == [bad]
+    assert third.note == "a doubtful one"
+
+
+KINDS: list[tuple[Any, str, Any]] = [
+    (lambda x: Question("triplet", ids=(x[0], x[1], x[2])), "1", "closer"),
+    (lambda x: Question("odd_one_out", ids=(x[0], x[1], x[2])), "3", "odd"),
+    (lambda x: Question("which_of", ids=tuple(x[:7]), parts=(1, 3, 2, 1)), "2", 1),
+    (lambda x: Question("which_of", ids=tuple(x[:7]), parts=(1, 3, 2, 1)), "7", -1),
+    (lambda x: Question("confirm", ids=tuple(x[:9]), parts=(3, 6)), "2 5 Enter", "ticks"),
+]
+
+
+@pytest.mark.parametrize(("question", "keys", "expected"), KINDS)
+def test_every_kind_of_question_by_keys(
+    make_site: Any, visit: Any, question: Any, keys: str, expected: Any
+) -> None:
+    """What a key says on the screen is what the store gets, whatever the order shown."""
+    site = make_site(settings={"kinds": ["pair", "triplet", "odd_one_out", "which_of", "confirm"]})
+    asked = question(site.ids)
+    site.store.replace_pool([Suggestion(asked)])
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    for key in keys.split():
+        ann.page.keyboard.press(key)
+    ann.saved(1)
+    (answer,) = site.standing()
+    order = [str(one) for one in answer.shown]
+    ids = [str(one) for one in asked.ids]
+    if expected == "closer":
+        assert answer.value == ids.index(order[1]) - 1
+    elif expected == "odd":
+        assert answer.value == ids.index(order[2])
+    elif expected == "ticks":
+        ticked = {order[3 + 1], order[3 + 4]}
+        assert answer.value == sum(2 ** (ids.index(one) - 3) for one in ticked)
+    else:
+        assert answer.value == expected
+
+
+def test_nothing_tells_what_the_model_expects(make_site: Any, visit: Any) -> None:
+    """Why a question was chosen, and what the model expects, never reach the browser."""
+    site = make_site()
+    questions = [
+        Suggestion(Question("pair", ids=(site.ids[0], site.ids[i]), origin="random", check=0.05, repeat=i % 2), is_check=True, probability=0.77)  # noqa: E501
+        for i in range(1, 6)
+    ]  # fmt: skip
+    site.store.replace_pool(questions)
+    ann = visit(site)
+    bodies = []
+    ann.page.on(
+        "response",
+        lambda r: (
+            "/api/v1/" in r.url
+            and "events" not in r.url
+            and "json" in r.headers.get("content-type", "")
+            and bodies.append(r.text())
+        ),
+    )
+    ann.go("/ask")
+    ann.press("1")
+    ann.saved(1)
+    assert site.standing()[0].question.origin == "random"
+    assert site.standing()[0].question.check == 0.05
+    text = " ".join(bodies)
+    assert "question_id" in text
+    for word in ("random", "check", "0.77", "repeat", "probability", "score"):
+        assert word not in text
+
+
+def test_answers_are_kept_while_the_connection_is_lost(make_site: Any, visit: Any) -> None:
+    """Offline, answers wait in the browser and survive a reload; back online they are sent once."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.press("1")
+    ann.saved(1)
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    for key in "121":
+        ann.press(key)
+    ann.page.wait_for_selector(".note-strip:not([hidden])")
+    assert "3 answers kept in this browser" in ann.page.inner_text(".note-strip")
+    assert ann.page.locator("#saved").inner_text() == "3 kept here"
+    assert len(site.standing()) == 1
+    ann.page.unroute("**/api/v1/**")
+    ann.noticed.clear()  # the browser itself reports requests that fail
+    ann.page.reload()
+    ann.saved(4)
+    assert [one.value for one in site.standing()] == [SAME, SAME, DIFFERENT, SAME]
+
+
+@pytest.mark.slow
+def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
+    """Who holds fifty questions goes on without a connection; all answers arrive, each once."""
+    site = make_site()
+    pairs = [(i, j) for i in range(12) for j in range(i + 1, 12)][:60]
+    site.store.replace_pool(
+        [Suggestion(Question("pair", ids=(site.ids[i], site.ids[j]))) for i, j in pairs]
+    )
+    ann = visit(site)
+    ann.page.add_init_script("localStorage.setItem('clew-ahead', '50')")
+    ann.go("/ask")
+    ann.asked()
+    ann.page.wait_for_timeout(600)
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    for i in range(50):
+        ann.press("12"[i % 2])
+    assert len(site.standing()) == 0
+    ann.page.unroute("**/api/v1/**")
+    ann.page.evaluate("dispatchEvent(new Event('online'))")
+    ann.saved(50)
+    assert len({one.id for one in site.entries()}) == 50
+    ann.noticed.clear()
+
+
+@pytest.mark.slow
+def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None:
+    """What Ann answered offline is not sent when Bo signs in in the same browser."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    ann.press("1")
+    ann.page.wait_for_selector(".note-strip:not([hidden])")
+    ann.page.unroute("**/api/v1/**")
+    ann.page.close()
+    ann.noticed.clear()
+    context = ann.page.context
+    context.add_cookies([{"name": "clew_session", "value": site.session("Bo"), "url": site.url}])
+    bo = visit(site, context=context)
+    bo.go("/ask")
+    bo.press("2")
+    bo.saved(1)
+    assert [one.annotator for one in site.standing()] == ["Bo"]
+    context.add_cookies([{"name": "clew_session", "value": site.session("Ann"), "url": site.url}])
+    bo.go("/ask")
+    bo.saved(2)
+    assert sorted(one.annotator for one in site.standing()) == ["Ann", "Bo"]
+
+
+def test_one_tab_asks_at_a_time(make_site: Any, visit: Any) -> None:
+    """A second tab offers to take over; then the first one steps aside."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    other = visit(site, context=ann.page.context)
+    other.go("/ask")
+    other.page.get_by_role("heading", name="Open in another tab").wait_for()
+    other.page.get_by_role("button", name="Go on here").click()
+    other.asked()
+    ann.page.get_by_role("heading", name="Open in another tab").wait_for()
+    other.press("1")
+    other.saved(1)
+
+
+@pytest.mark.slow
+def test_two_people_at_once_are_asked_different_questions(make_site: Any, visit: Any) -> None:
+    """Leases count against the overlap: no question is asked twice."""
+    site = make_site()
+    ann, bo = visit(site), visit(site, "Bo", "annotator")
+    ann.go("/ask")
+    bo.go("/ask")
+    for _ in range(5):
+        ann.press("1")
+        bo.press("2")
+    ann.saved(10)
+    asked = [tuple(sorted(map(str, one.question.ids or ()))) for one in site.standing()]
+    assert len(set(asked)) == 10
+
+
+def test_a_session_that_ended_says_so_and_keeps_answers(make_site: Any, visit: Any) -> None:
+    """After a revoked session the page says what to do; the answer is sent after signing in."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    for token in site.store.tokens("Ann"):
+        site.store.revoke_token(token.id)
+    ann.press("1")
+    ann.page.get_by_role("heading", name="Your session has ended").wait_for()
+    ann.noticed.clear()
+    assert len(site.standing()) == 0
+    ann.page.context.add_cookies(
+        [{"name": "clew_session", "value": site.session("Ann"), "url": site.url}]
+    )
+    ann.go("/ask")
+    ann.saved(1)
+
+
+def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -> None:
+    """What is refused is announced, and asked again."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    before = sorted(shown(ann))
+    body = '{"results": [{"status": "refused", "detail": "the item is gone"}], "held": [], "questions": []}'  # noqa: E501
+    ann.page.route(
+        "**/api/v1/answers",
+        lambda route: route.fulfill(status=200, content_type="application/json", body=body),
+        times=1,
+    )
+    ann.press("1")
+    ann.page.wait_for_selector(".note-strip:not([hidden])")
+    assert "the item is gone" in ann.page.inner_text(".note-strip")
+    ann.asked()
+    assert sorted(shown(ann)) == before
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(429, "The server is busy"), (507, "could not be saved")]
+)
+def test_a_busy_server_and_a_full_disk_are_announced(
+    make_site: Any, visit: Any, status: int, words: str
+) -> None:
+    """The answer waits in the browser as long as Retry-After says, and then it is stored."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    ann.page.route(
+        "**/api/v1/answers",
+        lambda route: route.fulfill(
+            status=status,
+            headers={"Retry-After": "1"},
+            content_type="application/problem+json",
+            body='{"detail": "The disk is full."}',
+        ),
+        times=1,
+    )
+    started = time.monotonic()
+    ann.press("1")
+    ann.page.wait_for_selector(".note-strip:not([hidden])")
+    assert words in ann.page.inner_text(".note-strip")
+    ann.saved(1)
+    assert time.monotonic() - started >= 1
+    ann.noticed.clear()
+
+
+def test_sounds_play_one_at_a_time(make_site: Any, visit: Any, tmp_path: Any) -> None:
+    """The key A plays the first, and then the second; a second sound stops the first."""
+    soundfile = pytest.importorskip("soundfile")
+    import numpy as np
+
+    site = make_site(
+        [Item(f"s{i}", "sound", path=f"s{i}.wav") for i in range(4)], settings={"kinds": ["pair"]}
+    )
+    for i in range(4):
+        t = np.arange(8000) / 8000
+        soundfile.write(
+            site.settings.root / f"s{i}.wav", 0.3 * np.sin(2 * np.pi * (300 + 100 * i) * t), 8000
+        )
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    assert ann.page.locator(".spec img").count() == 2
+    ann.page.get_by_role("button", name="Play recording B").click()
+    ann.page.wait_for_function(
+        "[...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'true,false'"
+    )
+    ann.page.get_by_role("button", name="Play recording A").click()
+    ann.page.wait_for_function(
+        "[...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'false,true'"
+    )
+    ann.page.get_by_role("heading", name="Same thing?").click()
+    ann.press("1")
+    ann.saved(1)
+
+
+def test_hostile_names_and_texts_stay_text(make_site: Any, visit: Any) -> None:
+    """Markup in names, texts, rows, guidelines and groups is shown, not run."""
+    bad = "<img src=x onerror=document.title=1><script>document.title=1</script>\"'&"
+    items = [Item(f"{i}{bad}", "row", columns={bad: bad, "b": "1"}) for i in range(3)]
+    items += [Item(f"t{i}{bad}", "text", text=f"{bad}{i}") for i in range(3)]
+    site = make_site(
+        items, settings={"name": bad, "question": bad, "guideline": bad, "show_names": True}
+    )
+    site.store.publish(
+        0,
+        {
+            "revision": 0,
+            "ids": site.ids,
+            "group_ids": [1] * 6,
+            "confidence": [0.5] * 6,
+            "exemplars": {"1": site.ids[:1]},
+        },
+    )
+    site.store.name_group(1, name=bad)
+    ann = visit(site)
+    for path in ("/ask", "/groups", "/groups/1", "/history", "/settings", "/people"):
+        ann.go(path)
+        ann.page.wait_for_timeout(150)
+        assert "onerror" in ann.page.title() or path != "/groups"
+        assert ann.page.locator("img[src=x]").count() == 0
+        assert ann.page.title() != "1"
+    ann.go("/ask")
+    ann.press("1")
+    ann.saved(1)
+
+
+def test_svg_and_broken_files_never_reach_the_browser(make_site: Any, visit: Any) -> None:
+    """A file that is no picture shows as broken; the question can be flagged or answered."""
+    items = [Item("a.svg", "image", path="a.svg"), Item("b.png", "image", path="b.png")]
+    site = make_site(items)
+    (site.settings.root / "a.svg").write_text(
+        "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    )
+    (site.settings.root / "b.png").write_bytes(b"not a picture")
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    assert ann.page.locator(".is-broken").count() == 2
+    ann.press("1")
+    ann.saved(1)
+    ann.noticed.clear()  # the two pictures are 404
+
+
+def test_rows_side_by_side_mark_what_is_equal(make_site: Any, visit: Any) -> None:
+    """Two rows share a table; equal values are marked by the thread and in words."""
+    rows = [
+        Item("1", "row", columns={"name": "Hanna", "town": "Lund"}),
+        Item("2", "row", columns={"name": "H.", "town": "Lund"}),
+    ]
+    ann = visit(make_site(rows))
+    ann.go("/ask")
+    ann.asked()
+    assert ann.page.locator("tr.eq").count() == 1
+    assert ann.page.locator("tr.eq .sr").inner_text() == "equal"
+
+
+def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> None:
+    """A key that was changed answers; with single keys off none does, but buttons do."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/settings")
+    ann.page.get_by_label("same; first").press("y")
+    ann.go("/ask")
+    ann.press("y")
+    ann.saved(1)
+    ann.go("/settings")
+    ann.page.get_by_label("Answer with single keys").uncheck()
+    ann.go("/ask")
+    ann.asked()
+    ann.page.keyboard.press("y")
+    ann.page.wait_for_timeout(150)
+    ann.page.get_by_role("button", name="Different").press("Enter")
+    ann.saved(2)
+    assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
+
+
+def test_a_link_leads_through_practice_to_the_first_question(make_site: Any, visit: Any) -> None:
+    """Name, guideline, three practice questions that do not count; the link works once."""
+    from clew.web.accounts import make_link
+
+    site = make_site(settings={"guideline": "Same shape counts as same."})
+    secret = make_link(site.store, annotator=None, role="annotator")
+    bo = visit(site, "")
+    bo.go(f"/a/{secret}")
+    assert "Same shape counts as same." in bo.page.inner_text("main")
+    bo.page.get_by_label("Your name").fill("Bo")
+    bo.page.get_by_role("button", name="Start").click()
+    bo.page.wait_for_url("**/practice")
+    for key in "12k":
+        bo.press(key)
+    bo.page.get_by_role("button", name="Begin").click()
+    bo.page.wait_for_url("**/ask")
+    assert secret not in bo.page.url
+    assert site.entries() == []
+    bo.press("1")
+    bo.saved(1)
+    assert isinstance(site.standing()[0], Answer)
+    assert site.standing()[0].annotator == "Bo"
+    late = visit(site, "")
+    late.go(f"/a/{secret}")
+    late.page.get_by_role("heading", name="This link does not work any more").wait_for()
+    late.noticed.clear()

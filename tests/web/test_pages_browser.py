@@ -1,0 +1,314 @@
+"""Every page and every state in a real browser: axe, reflow, forced colors, large text, themes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.answers import Answer, Question, new_id, now
+
+pytestmark = pytest.mark.browser
+
+PAGES = (
+    "/ask", "/groups", "/groups/1", "/map", "/review", "/progress", "/history", "/people",
+    "/settings", "/export", "/help", "/patterns", "/practice", "/nothing-here",
+)  # fmt: skip
+KINDS = ("pair", "triplet", "odd_one_out", "which_of", "confirm")
+MEDIA = ("image", "text", "row", "sound")
+SCRIPT = Path(__file__).parents[2] / "src/clew/web/static/patterns.js"
+STATES = tuple(re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text())[1]))  # type: ignore[index]
+LOOKS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
+    "small": {"color_scheme": "light", "viewport": {"width": 320, "height": 640}},
+}
+
+
+@pytest.fixture
+def full(make_site: Any) -> Any:
+    """A project with answers, two people, doubts and a chain."""
+    site = make_site(result=True, settings={"guideline": "Same shape counts as same."})
+    site.session("Ann", "owner")
+    site.session("Bo", "reviewer")
+    entries = [
+        Answer(Question("pair", ids=(site.ids[i], site.ids[j])), (i + j) % 2, who, ms=900 + i, id=new_id(), at=now())  # noqa: E501
+        for who in ("Ann", "Bo")
+        for i in range(5)
+        for j in range(i + 1, 5)
+    ]  # fmt: skip
+    site.store.append(entries)
+    body = dict(site.store.result().body)
+    ids = [entry.id for entry in entries]
+    body["doubtful"] = [
+        {"entry": ids[0], "p_wrong": 0.83, "reason": "features", "chain": [], "chain_answers": []},
+        {"entry": ids[1], "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},  # noqa: E501
+    ]  # fmt: skip
+    body["annotators"] = [
+        {
+            "name": "Ann",
+            "n": 10,
+            "error": [0.05, 0.01, 0.12],
+            "agreement_with_self": [0.9, 0.6, 1.0],
+            "n_repeats": 10,
+        }
+    ]
+    site.store.publish(site.store.last_seq(), body)
+    return site
+
+
+def check(page: Any, axe: str, where: str) -> None:
+    """Fail if axe finds anything."""
+    page.evaluate(axe + "; undefined")
+    found = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"  # noqa: E501
+        ".then(r => r.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.html.slice(0, 120)).join(' | ')}`))"  # noqa: E501
+    )
+    assert found == [], where
+
+
+def settle(page: Any, path: str) -> None:
+    """Wait until a page shows what it is about."""
+    if "patterns/ask" in path:
+        page.wait_for_selector("body[data-ready]")
+        page.wait_for_timeout(120)
+    elif path in ("/ask", "/practice"):
+        page.wait_for_selector(".set")
+    elif path == "/map":
+        page.wait_for_selector("canvas[data-drawn]")
+    page.wait_for_timeout(80)
+
+
+@pytest.mark.parametrize(
+    "look", ["small", *(pytest.param(one, marks=pytest.mark.slow) for one in ("light", "dark"))]
+)
+def test_pages(full: Any, visit: Any, axe: str, look: str) -> None:
+    """No page has a violation, scrolls sideways, or logs an error."""
+    ann = visit(full, reduced_motion="reduce", **LOOKS[look])
+    for path in PAGES:
+        ann.go(path)
+        settle(ann.page, path)
+        if path == "/nothing-here":
+            ann.noticed.clear()  # the 404 itself
+        check(ann.page, axe, f"{path} {look}")
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert ann.page.locator("h1").count() == 1, path
+
+
+STATE_PATHS = [f"/patterns/ask?kind={kind}" for kind in KINDS] + [
+    f"/patterns/ask?state={state}" for state in STATES
+]
+
+
+@pytest.mark.parametrize(
+    "look", ["few", *(pytest.param(one, marks=pytest.mark.slow) for one in LOOKS)]
+)
+def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> None:
+    """Every kind and every state of the question passes axe; nothing overlaps the answer bar."""
+    ann = visit(site, reduced_motion="reduce", **LOOKS.get(look, LOOKS["light"]))
+    media = [f"/patterns/ask?kind={kind}&media={one}" for kind in KINDS for one in MEDIA[1:]]
+    some = [path for path in STATE_PATHS if re.search(r"kind|offline|finished|flag|confirm", path)]
+    for path in some if look == "few" else STATE_PATHS + media:
+        ann.go(path)
+        settle(ann.page, path)
+        if "broken" in path:
+            ann.noticed.clear()
+        check(ann.page, axe, f"{path} {look}")
+        top = ann.page.evaluate(
+            "(document.querySelector('.bar:not([hidden])')?.getBoundingClientRect().top ?? 1e9)"
+        )
+        cards = ann.page.eval_on_selector_all(
+            ".stage .card, .stage .rows-wrap, .members li",
+            "all => all.map(c => c.getBoundingClientRect().bottom)",
+        )
+        assert all(bottom <= top + 1 for bottom in cards), (path, top, cards)
+
+
+@pytest.mark.slow
+def test_the_answer_bar_never_moves(site: Any, visit: Any) -> None:
+    """The bar and don't-know stand at the same place for every kind of question."""
+    for width, height in ((1440, 900), (390, 844), (320, 640)):
+        ann = visit(site, viewport={"width": width, "height": height})
+        places = set()
+        for kind in KINDS[:3]:
+            ann.go(f"/patterns/ask?kind={kind}")
+            settle(ann.page, "patterns/ask")
+            box = ann.page.locator(".ans.unsure").bounding_box()
+            bar = ann.page.locator(".bar").bounding_box()
+            places.add((round(box["x"]), round(box["y"]), round(bar["y"])))
+        assert len(places) == 1, (width, places)
+
+
+def test_large_text_and_forced_colors(full: Any, visit: Any, axe: str) -> None:
+    """At 200 % text nothing is cut off sideways; in forced colors the page passes axe."""
+    ann = visit(full, viewport={"width": 1280, "height": 900})
+    for path in ("/ask", "/groups", "/settings", "/progress"):
+        ann.go(path)
+        settle(ann.page, path)
+        ann.page.evaluate("document.documentElement.style.fontSize = '200%'")
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    bo = visit(full, "Bo", "reviewer", forced_colors="active")
+    for path in ("/ask", "/groups"):
+        bo.go(path)
+        settle(bo.page, path)
+        check(bo.page, axe, path)
+
+
+def test_right_to_left(site: Any, visit: Any) -> None:
+    """Texts take their own direction, and a page set from right to left does not overflow."""
+    ann = visit(site)
+    ann.go("/patterns/ask?state=rtl")
+    settle(ann.page, "patterns/ask")
+    assert ann.page.eval_on_selector(".prose", "node => getComputedStyle(node).direction") == "rtl"
+    ann.page.evaluate("document.documentElement.dir = 'rtl'")
+    assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_look_is_kept(site: Any, visit: Any) -> None:
+    """Dark, chosen in settings, is there from the first paint of the next page."""
+    ann = visit(site, color_scheme="light")
+    ann.go("/settings")
+    ann.page.get_by_label("Dark").check()
+    ann.go("/groups")
+    assert ann.page.evaluate(
+        "getComputedStyle(document.body).colorScheme + document.documentElement.dataset.theme"
+    ).endswith("dark")
+
+
+def test_names_for_screen_readers(site: Any, visit: Any) -> None:
+    """What is said of the question, its pictures and its buttons."""
+    ann = visit(site)
+    ann.go("/ask")
+    settle(ann.page, "/ask")
+    page = ann.page
+    for role, name in (
+        ("heading", "Same thing?"),
+        ("img", "Photo A"),
+        ("img", "Photo B"),
+        ("button", "Same"),
+        ("button", "Undo last answer"),
+        ("region", "Answer"),
+    ):
+        assert page.get_by_role(role, name=name, exact=True).count() == 1, name
+    page.wait_for_timeout(250)
+    page.keyboard.press("1")
+    page.locator("#ask > [aria-live]", has_text="Same, saved").wait_for(state="attached")
+
+
+def test_script_of_the_first_page_is_small(site: Any, visit: Any) -> None:
+    """The asking page loads less than 50 kB of script, before compression."""
+    ann = visit(site)
+    sizes = []
+    ann.page.on("response", lambda r: r.url.endswith(".js") and sizes.append(len(r.body())))
+    ann.go("/ask")
+    settle(ann.page, "/ask")
+    assert 0 < sum(sizes) < 50_000
+
+
+def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
+    """Choose two items, move them, see the consequence, apply, undo: two entries, none stands."""
+    from threading import Event, Thread
+
+    done = Event()
+
+    def answer_previews() -> None:
+        worker = full.store.acquire_worker("test")
+        while not done.wait(0.05):
+            full.store.heartbeat(worker, "ready")
+            job = full.store.take_job(worker)
+            if job is not None:
+                full.store.finish_job(
+                    job.id,
+                    worker=worker,
+                    result={"moves": [["a", 1, 2]], "contradicts": [], "superfluous": []},
+                )
+
+    thread = Thread(target=answer_previews, daemon=True)
+    thread.start()
+    try:
+        ann = visit(full)
+        ann.go("/groups")
+        picks = ann.page.locator(".shelf .pick")
+        picks.nth(0).click()
+        picks.nth(1).click()
+        assert ann.page.inner_text("#n-picked") == "2 chosen"
+        ann.page.keyboard.press("m")
+        ann.page.get_by_role("heading", name=re.compile("Move 2 items to")).wait_for()
+        ann.page.get_by_text("1 item changes its group.").wait_for()
+        ann.page.get_by_text("Goes against no answer.").wait_for()
+        before = full.store.last_seq()
+        ann.page.get_by_role("button", name="Move 2 items").click()
+        ann.page.get_by_role("button", name="Undo").click()
+        ann.page.get_by_text("Taken back").wait_for()
+        edit, retraction = [one.entry for one in full.store.log(after=before)]
+        assert edit.kind == "move"
+        assert retraction.revokes == edit.id
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_group_gets_a_name(full: Any, visit: Any) -> None:
+    """A name given in the gallery is the group's."""
+    ann = visit(full)
+    ann.go("/groups")
+    ann.page.get_by_role("button", name="Name it: Group 1").click()
+    ann.page.get_by_label("Name", exact=True).fill("Discs")
+    ann.page.get_by_role("button", name="Keep name").click()
+    ann.page.get_by_role("link", name="Discs", exact=True).wait_for()
+    assert {group.id: group.name for group in full.store.groups()}[1] == "Discs"
+
+
+def test_a_doubtful_answer_is_corrected(full: Any, visit: Any) -> None:
+    """Review takes the answer back and keeps the reviewer's."""
+    bo = visit(full, "Bo", "reviewer")
+    before = full.store.last_seq()
+    bo.go("/review")
+    bo.page.get_by_label("It is wrong").check()
+    bo.page.get_by_role("button", name="Correct the answer").click()
+    bo.page.wait_for_timeout(400)
+    retraction, answer = [one.entry for one in full.store.log(after=before)]
+    assert answer.annotator == "Bo"
+    assert full.store.entry(retraction.revokes).entry.value != answer.value
+
+
+def test_history_takes_an_answer_back(full: Any, visit: Any) -> None:
+    """The newest answer of one's own is taken back by its button."""
+    ann = visit(full)
+    ann.go("/history")
+    n = len(full.standing())
+    ann.page.get_by_role("button", name=re.compile("^Take back")).first.click()
+    ann.page.get_by_text("taken back").wait_for()
+    assert len(full.standing()) == n - 1
+
+
+def test_people_and_links(full: Any, visit: Any) -> None:
+    """A link is made and shown once; a person is revoked after a second press."""
+    ann = visit(full)
+    ann.go("/people")
+    ann.page.get_by_label("For whom").fill("Chidi")
+    ann.page.get_by_role("button", name="Make link").click()
+    ann.page.locator("output:visible").wait_for()
+    ann.page.get_by_role("button", name="Revoke: Bo").click()
+    ann.page.get_by_role("button", name="Revoke: Bo").click()
+    ann.page.get_by_text("revoked").wait_for()
+    assert full.store.annotator("Bo").is_active is False
+
+
+def test_the_map_and_its_table(full: Any, visit: Any) -> None:
+    """A lasso round everything chooses everything; the table chooses one by one."""
+    ann = visit(full)
+    ann.go("/map")
+    settle(ann.page, "/map")
+    ann.page.locator("#twin-body input").first.check()
+    assert ann.page.inner_text("#n-picked") == "1 chosen"
+    box = ann.page.locator("#map-canvas").bounding_box()
+    corners = [(0.003, 0.003), (0.997, 0.003), (0.997, 0.997), (0.003, 0.997)]
+    ann.page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2)
+    ann.page.mouse.down()
+    for x, y in corners:
+        ann.page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * y)
+    ann.page.mouse.up()
+    assert ann.page.inner_text("#n-picked") == f"{len(full.ids)} chosen"
