@@ -34,6 +34,9 @@ MOST_WITHIN = 2
 N_RANKED = 2000
 #: Number of questions of each kind that are ranked, if there are several kinds.
 N_OF_KIND = 300
+#: Factor of the value of pairs beside which-of questions: the best of all pairs is more often
+#: overestimated than the best of few groups.
+BEST_OF_ALL_PAIRS = 0.8
 #: Value of pairs that cannot be asked.
 NOT_ASKED = -1.0
 #: Range to which the probability of a wrong answer is clipped.
@@ -169,8 +172,9 @@ class Candidates:
                 for t in best_triples(self._same, self._value, self._weight, of_three, self._error)
             ]
         if "pair" in kinds:
+            discount = BEST_OF_ALL_PAIRS if "which_of" in kinds else 1.0
             ranked += [
-                Ranked(float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
+                Ranked(discount * float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
                 for i, j in self._ranked(N_OF_KIND)[:N_OF_KIND]
             ]
         given = self._fragments(), self._taken, self._error, seconds
