@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 pytest.importorskip("fastapi")
+uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("sqlalchemy")
 Image = pytest.importorskip("PIL.Image")
 ImageDraw = pytest.importorskip("PIL.ImageDraw")
@@ -24,7 +28,8 @@ from clew.answers import Answer, Question, Retraction  # noqa: E402
 from clew.items import Item  # noqa: E402
 from clew.store import open_store  # noqa: E402
 from clew.store.base import Annotator, Role, Store  # noqa: E402
-from clew.web.server import listen, served  # noqa: E402
+from clew.web.app import create_app  # noqa: E402
+from clew.web.server import listen  # noqa: E402
 from clew.web.settings import WebSettings  # noqa: E402
 
 SHAPES = ("disc", "square", "bar")
@@ -54,16 +59,15 @@ def result_of(
     """Return a result as a worker publishes it: groups by the kind of shape."""
     labels = [SHAPES.index(one.split("-")[0]) if "-" in one else 0 for one in ids]
     exemplars = {
-        str(g + 1): [one for one, k in zip(ids, labels, strict=True) if k == g][:3]
-        for g in range(3)
+        str(g): [one for one, k in zip(ids, labels, strict=True) if k == g][:3] for g in range(3)
     }
     confidence = [(0.99, 0.97, 0.8, 0.5)[i % 4] for i in range(len(ids))]
     return {
-        "revision": revision, "ids": ids, "labels": labels, "group_ids": [k + 1 for k in labels],
+        "revision": revision, "ids": ids, "labels": labels, "group_ids": labels,
         "confidence": confidence, "exemplars": exemplars, "doubtful": [],
         "quality": {"jaccard": [0.93, 0.82, 0.98], "precision": [0.95, 0.9, 0.99],
                     "recall": [0.92, 0.8, 0.97], "n_checks": 46,
-                    "groups": {"1": {"precision": [0.9, 0.8, 1.0], "recall": [0.9, 0.7, 1.0]}}},
+                    "groups": {"0": {"precision": [0.9, 0.8, 1.0], "recall": [0.9, 0.7, 1.0]}}},
         "remaining": {"median": 140, "low": 90, "high": 220, "minutes": [6.0, 4.0, 11.0]},
         "stop": {"is_enough": is_enough, "reason": ""}, "n_violated": 0, "alternatives": [],
         "n_answers": 0, "annotators": [], "changes": [], **more,
@@ -104,11 +108,70 @@ class Site:
         return [one.entry for one in self.store.log()]  # type: ignore[misc]
 
 
+class SharedServer:
+    """One server of the whole run: each test has it serve a project of its own."""
+
+    def __init__(self) -> None:
+        self._sock = listen("127.0.0.1", 0, exact=True)
+        self.port: int = self._sock.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        self._app: Any = None
+        self._ended: list[Future[Any]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Hand a request to the project that is served now."""
+        await self._app(scope, receive, send)
+
+    @contextmanager
+    def running(self) -> Iterator[SharedServer]:
+        """Listen in a thread; at the end every project must have been closed without an error."""
+        config = uvicorn.Config(
+            self, log_level="warning", access_log=False, server_header=False,
+            timeout_graceful_shutdown=1, lifespan="off",
+        )  # fmt: skip
+        uvicorn_server = uvicorn.Server(config)
+        serve = uvicorn_server.serve(sockets=[self._sock])
+        thread = Thread(target=self._loop.run_until_complete, args=(serve,), daemon=True)
+        thread.start()
+        try:
+            yield self
+            for one in self._ended:
+                one.result(10)
+        finally:
+            uvicorn_server.should_exit = True
+            thread.join(10)
+            self._loop.close()
+
+    @contextmanager
+    def serving(self, settings: WebSettings) -> Iterator[None]:
+        """Serve a project; it is closed while the next test begins."""
+        assert self._app is None, "one project at a time"
+        app = create_app(settings)
+        life = app.router.lifespan_context(app)
+        self._run(life.__aenter__()).result(20)
+        self._app = app
+        try:
+            yield
+        finally:
+            self._app = None
+            self._ended.append(self._run(life.__aexit__(None, None, None)))
+
+    def _run(self, coroutine: Any) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[SharedServer]:
+    """A server, started once."""
+    with SharedServer().running() as shared:
+        yield shared
+
+
 MakeSite = Callable[..., Site]
 
 
 @pytest.fixture
-def make_site(tmp_path: Path) -> Iterator[MakeSite]:
+def make_site(tmp_path: Path, server: SharedServer) -> Iterator[MakeSite]:
     """Make served projects."""
     with ExitStack() as stack:
 
@@ -133,13 +196,11 @@ def make_site(tmp_path: Path) -> Iterator[MakeSite]:
                 body = result_of(ids, revision=0)
                 store.publish(0, body)
                 store.put_artifact("map", 0, places_of(body))
-            sock = listen("127.0.0.1", 0, exact=True)
-            port = sock.getsockname()[1]
             made = WebSettings(
-                str(folder / "clew.db"), root, folder / "cache", port=port, **options
+                str(folder / "clew.db"), root, folder / "cache", port=server.port, **options
             )
-            stack.enter_context(served(made, sock))
-            return Site(f"http://127.0.0.1:{port}{made.base_path}", store, made, ids)
+            stack.enter_context(server.serving(made))
+            return Site(f"http://127.0.0.1:{server.port}{made.base_path}", store, made, ids)
 
         yield make
 

@@ -43,6 +43,7 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     assert ann.page.evaluate("document.activeElement.id") == "q"
 
 
+@pytest.mark.slow
 def test_a_run_by_pointer_alone(make_site: Any, visit: Any) -> None:
     """Every kind of answer by clicks, and undo."""
     site = make_site()
@@ -60,6 +61,7 @@ def test_a_run_by_pointer_alone(make_site: Any, visit: Any) -> None:
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT, SAME]
 
 
+@pytest.mark.slow
 def test_a_run_by_touch_on_a_small_screen(make_site: Any, visit: Any) -> None:
     """At 320 pixels everything can be tapped, nothing is cut off, and targets are 44 pixels."""
     site = make_site()
@@ -106,6 +108,7 @@ def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> No
     assert len(site.entries()) == 4 + 4 + 1
 
 
+@pytest.mark.slow
 def test_a_held_key_is_one_answer(make_site: Any, visit: Any) -> None:
     """Ten repeats of a key answer one question."""
     site = make_site()
@@ -132,6 +135,7 @@ def test_a_press_before_a_question_can_be_seen_is_no_answer(make_site: Any, visi
     assert len(site.entries()) == 1
 
 
+@pytest.mark.slow
 def test_flags_and_notes_are_answers_of_their_own(make_site: Any, visit: Any) -> None:
     """Not comparable, bad item with its item, and a note, are stored as such."""
     site = make_site()
@@ -171,6 +175,7 @@ KINDS: list[tuple[Any, str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "keys", "expected"), KINDS)
 def test_every_kind_of_question_by_keys(
     make_site: Any, visit: Any, question: Any, keys: str, expected: Any
@@ -300,6 +305,7 @@ def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None
     assert sorted(one.annotator for one in site.standing()) == ["Ann", "Bo"]
 
 
+@pytest.mark.slow
 def test_one_tab_asks_at_a_time(make_site: Any, visit: Any) -> None:
     """A second tab offers to take over; then the first one steps aside."""
     site = make_site()
@@ -331,6 +337,7 @@ def test_two_people_at_once_are_asked_different_questions(make_site: Any, visit:
     assert len(set(asked)) == 10
 
 
+@pytest.mark.slow
 def test_a_session_that_ended_says_so_and_keeps_answers(make_site: Any, visit: Any) -> None:
     """After a revoked session the page says what to do; the answer is sent after signing in."""
     site = make_site()
@@ -350,6 +357,7 @@ def test_a_session_that_ended_says_so_and_keeps_answers(make_site: Any, visit: A
     ann.saved(1)
 
 
+@pytest.mark.slow
 def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -> None:
     """What is refused is announced, and asked again."""
     site = make_site()
@@ -370,6 +378,7 @@ def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -
     assert sorted(shown(ann)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "words"), [(429, "The server is busy"), (507, "could not be saved")]
 )
@@ -400,6 +409,7 @@ def test_a_busy_server_and_a_full_disk_are_announced(
     ann.noticed.clear()
 
 
+@pytest.mark.slow
 def test_sounds_play_one_at_a_time(make_site: Any, visit: Any, tmp_path: Any) -> None:
     """The key A plays the first, and then the second; a second sound stops the first."""
     soundfile = pytest.importorskip("soundfile")
@@ -461,6 +471,7 @@ def test_hostile_names_and_texts_stay_text(make_site: Any, visit: Any) -> None:
     ann.saved(1)
 
 
+@pytest.mark.slow
 def test_svg_and_broken_files_never_reach_the_browser(make_site: Any, visit: Any) -> None:
     """A file that is no picture shows as broken; the question can be flagged or answered."""
     items = [Item("a.svg", "image", path="a.svg"), Item("b.png", "image", path="b.png")]
@@ -478,6 +489,7 @@ def test_svg_and_broken_files_never_reach_the_browser(make_site: Any, visit: Any
     ann.noticed.clear()  # the two pictures are 404
 
 
+@pytest.mark.slow
 def test_rows_side_by_side_mark_what_is_equal(make_site: Any, visit: Any) -> None:
     """Two rows share a table; equal values are marked by the thread and in words."""
     rows = [
@@ -491,6 +503,7 @@ def test_rows_side_by_side_mark_what_is_equal(make_site: Any, visit: Any) -> Non
     assert ann.page.locator("tr.eq .sr").inner_text() == "equal"
 
 
+@pytest.mark.slow
 def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> None:
     """A key that was changed answers; with single keys off none does, but buttons do."""
     site = make_site()
@@ -511,6 +524,7 @@ def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> Non
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
+@pytest.mark.slow
 def test_a_link_leads_through_practice_to_the_first_question(make_site: Any, visit: Any) -> None:
     """Name, guideline, three practice questions that do not count; the link works once."""
     from clew.web.accounts import make_link

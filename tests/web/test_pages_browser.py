@@ -102,9 +102,8 @@ STATE_PATHS = [f"/patterns/ask?kind={kind}" for kind in KINDS] + [
 ]
 
 
-@pytest.mark.parametrize(
-    "look", ["few", *(pytest.param(one, marks=pytest.mark.slow) for one in LOOKS)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("look", ["few", *LOOKS])
 def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> None:
     """Every kind and every state of the question passes axe; nothing overlaps the answer bar."""
     ann = visit(site, reduced_motion="reduce", **LOOKS.get(look, LOOKS["light"]))
@@ -141,6 +140,7 @@ def test_the_answer_bar_never_moves(site: Any, visit: Any) -> None:
         assert len(places) == 1, (width, places)
 
 
+@pytest.mark.slow
 def test_large_text_and_forced_colors(full: Any, visit: Any, axe: str) -> None:
     """At 200 % text nothing is cut off sideways; in forced colors the page passes axe."""
     ann = visit(full, viewport={"width": 1280, "height": 900})
@@ -156,6 +156,7 @@ def test_large_text_and_forced_colors(full: Any, visit: Any, axe: str) -> None:
         check(bo.page, axe, path)
 
 
+@pytest.mark.slow
 def test_right_to_left(site: Any, visit: Any) -> None:
     """Texts take their own direction, and a page set from right to left does not overflow."""
     ann = visit(site)
@@ -166,6 +167,7 @@ def test_right_to_left(site: Any, visit: Any) -> None:
     assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_the_look_is_kept(site: Any, visit: Any) -> None:
     """Dark, chosen in settings, is there from the first paint of the next page."""
     ann = visit(site, color_scheme="light")
@@ -177,6 +179,7 @@ def test_the_look_is_kept(site: Any, visit: Any) -> None:
     ).endswith("dark")
 
 
+@pytest.mark.slow
 def test_names_for_screen_readers(site: Any, visit: Any) -> None:
     """What is said of the question, its pictures and its buttons."""
     ann = visit(site)
@@ -197,6 +200,7 @@ def test_names_for_screen_readers(site: Any, visit: Any) -> None:
     page.locator("#ask > [aria-live]", has_text="Same, saved").wait_for(state="attached")
 
 
+@pytest.mark.slow
 def test_script_of_the_first_page_is_small(site: Any, visit: Any) -> None:
     """The asking page loads less than 50 kB of script, before compression."""
     ann = visit(site)
@@ -250,6 +254,20 @@ def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
         thread.join()
 
 
+def test_groups_are_counted_from_one(full: Any, visit: Any) -> None:
+    """The group whose id is 0 is Group 1 wherever it has no name; its address keeps the id."""
+    ann = visit(full)
+    for path in ("/groups", "/groups/0", "/map", "/progress"):
+        ann.go(path)
+        settle(ann.page, path)
+        text = ann.page.inner_text("main")
+        assert "Group 1" in text, path
+        assert "Group 0" not in ann.page.content(), path
+    ann.go("/groups")
+    link = ann.page.get_by_role("link", name="Group 1", exact=True)
+    assert link.get_attribute("href") == "/groups/0"
+
+
 def test_a_group_gets_a_name(full: Any, visit: Any) -> None:
     """A name given in the gallery is the group's."""
     ann = visit(full)
@@ -258,7 +276,7 @@ def test_a_group_gets_a_name(full: Any, visit: Any) -> None:
     ann.page.get_by_label("Name", exact=True).fill("Discs")
     ann.page.get_by_role("button", name="Keep name").click()
     ann.page.get_by_role("link", name="Discs", exact=True).wait_for()
-    assert {group.id: group.name for group in full.store.groups()}[1] == "Discs"
+    assert {group.id: group.name for group in full.store.groups()}[0] == "Discs"
 
 
 def test_a_doubtful_answer_is_corrected(full: Any, visit: Any) -> None:
@@ -284,6 +302,7 @@ def test_history_takes_an_answer_back(full: Any, visit: Any) -> None:
     assert len(full.standing()) == n - 1
 
 
+@pytest.mark.slow
 def test_people_and_links(full: Any, visit: Any) -> None:
     """A link is made and shown once; a person is revoked after a second press."""
     ann = visit(full)

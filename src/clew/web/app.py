@@ -67,7 +67,7 @@ def create_app(settings: WebSettings) -> FastAPI:
         try:
             yield
         finally:
-            app.state.watcher.stop()
+            await to_thread.run_sync(app.state.watcher.stop)
             store.close()
 
     app = FastAPI(

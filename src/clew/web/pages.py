@@ -19,7 +19,7 @@ from clew.web.accounts import Person, Reviewer, StoreOf, person_of
 from clew.web.api import PresenterOf, ResultsOf, get_people
 from clew.web.asking import SOURCE, Body, Presenter, logged_json
 from clew.web.problems import not_found
-from clew.web.results import Results, View, remaining_of
+from clew.web.results import Results, View, remaining_of, title_of
 from clew.web.words import say, strings_of
 
 router = APIRouter(include_in_schema=False)
@@ -240,7 +240,7 @@ def _group_data(view: View, results: Results, **more: Any) -> dict[str, Any]:
     groups = [
         {
             "id": group,
-            "name": names.get(group, say("group.none")),
+            "name": names.get(group) or title_of(group),
             "n": len(ids),
             "named": named.get(group, ""),
             "examples": (view.exemplars.get(group) or ids)[:3],
@@ -300,7 +300,7 @@ def groups(
         shelves.append(
             {
                 "id": group,
-                "name": names.get(group, str(group)),
+                "name": names.get(group) or title_of(group),
                 "named": bool(named.get(group)),
                 "n": len(ids),
                 "percent": round(100 * statistics.fmean(confidence)),
@@ -357,7 +357,7 @@ def group(request: Request, group: int, results: ResultsOf, presenter: Presenter
     return draw(
         request,
         "groups",
-        names.get(group, say("groups.alone")),
+        (names.get(group) or title_of(group)) if group >= 0 else say("groups.alone"),
         person,
         template="group.html",
         bar=person.may("reviewer"),
@@ -369,7 +369,7 @@ def group(request: Request, group: int, results: ResultsOf, presenter: Presenter
         doubt=_strung(view, presenter, doubt),
         more=len(ids) - shown,
         after=shown,
-        nearest=[(one, names.get(one, ""), face) for one, face in nearest],
+        nearest=[(one, names.get(one) or title_of(one), face) for one, face in nearest],
         data=_group_data(view, results, group=group, members=ids[:5000]),
     )
 
@@ -654,7 +654,8 @@ def progress(request: Request, store: StoreOf, results: ResultsOf) -> Response:
         jaccard=jaccard,
         quality=quality,
         group_quality=[
-            (names.get(int(g), g), one) for g, one in (quality.get("groups") or {}).items()
+            (names.get(int(g)) or title_of(int(g)), one)
+            for g, one in (quality.get("groups") or {}).items()
         ],
         people=people if may_see else [],
         shared=agreement(store, people) if may_see and len(people) > 1 else {},

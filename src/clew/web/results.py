@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from clew.store.base import Group, Store, StoredResult
+from clew.web.words import say
 
 #: From this probability on the thread is solid; from the second on dashed; below it dotted.
 SURE = 0.9
@@ -112,8 +113,13 @@ class Results:
         return self._store.groups()
 
     def names(self) -> dict[int, str]:
-        """Return the name of each group, or "Group 8"."""
-        return {group.id: group.name or f"Group {group.id}" for group in self.groups()}
+        """Return the title of each group."""
+        return {group.id: title_of(group.id, group.name) for group in self.groups()}
+
+
+def title_of(group: int, name: str = "") -> str:
+    """Return the name of a group, or "Group 1" for the one whose id is 0: people count from 1."""
+    return name or say("group.unnamed", n=group + 1)
 
 
 def remaining_of(view: View | None) -> dict[str, Any] | None:

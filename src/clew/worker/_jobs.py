@@ -45,7 +45,7 @@ def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
     ids = [name for name, group in zip(body["ids"], body["group_ids"], strict=True)
            if group == arguments["group"]]  # fmt: skip
     if len(ids) < 2:
-        raise InvalidArgumentError(f"group {arguments['group']} has {len(ids)} items: no parts")
+        raise InvalidArgumentError(f"a group of {len(ids)} items has no parts; split one with 2")
     if worker.rows.X is None:
         raise InvalidArgumentError("nothing is known of the items; only answers split a group")
     row_of = {name: row for row, name in enumerate(worker.rows.ids)}

@@ -194,7 +194,7 @@ function draw(q, t, actions) {
     const n = q.parts[0], members = (q.shown ?? [...q.items.slice(0, n), ...shuffled(q.items.slice(n))]).slice(n);
     q.shown = [...q.items.slice(0, n), ...members]; q.ticked = new Set();
     node = h('div', { class: 'set confirm' },
-      h('section', { class: 'stack', 'aria-label': t('confirm.examples') }, h('ul', { class: 'strand' }, ...q.items.slice(0, n).map((item, i) => { const d = thumb(item, t('item.example', { group: 1, i: i + 1 }), t); waits.push(d.ready); return h('li', { class: 'knot' }, d.node); }))),
+      h('section', { class: 'stack', 'aria-label': t('confirm.examples') }, h('ul', { class: 'strand', tabindex: 0 }, ...q.items.slice(0, n).map((item, i) => { const d = thumb(item, t('item.example', { group: 1, i: i + 1 }), t); waits.push(d.ready); return h('li', { class: 'knot' }, d.node); }))),
       h('ol', { class: 'members', 'data-n': members.length }, ...members.map((item, i) => {
         const d = thumb(item, t('item.member', { i: i + 1 }), t); waits.push(d.ready);
         const button = h('button', { class: 'pick', type: 'button', 'aria-pressed': 'false', onclick: () => actions.tick(item.id, button) }, d.node, h('span', { class: 'tick' }, icon('diff', 'link-ico')), h('span', { class: 'tag' }, `${i + 1}`), h('span', { class: 'sr' }, t('confirm.not')));
