@@ -31,7 +31,7 @@ from clew.trust._outcomes import (
     TRUE_LABEL,
     answer_likelihoods,
     informative_tables,
-    outcome_probabilities,
+    outcomes_of_rows,
 )
 from clew.trust.annotators import forced_choice_kinds, prior_matrix
 
@@ -65,6 +65,8 @@ class Settings:
     tol: float = 0.01
     #: At most this many rows determine the weights of the smoothers.
     n_weighed: int = 600
+    #: Larger tables of answers by groups are of single precision.
+    max_doubles: int = 2_000_000
 
     def size_factor(self, n_rows: int) -> float:
         """Weight of the entropy of the sizes of groups."""
@@ -146,7 +148,7 @@ class AnswerModel:
     def outcomes(self, cavity: Floats) -> list[Floats]:
         """Probability of each outcome given all other answers, by kind, (m, n_outcomes)."""
         return [
-            outcome_probabilities(table.kind, [cavity[of] for of in ends])
+            outcomes_of_rows(table.kind, cavity, ends.T)
             for table, ends in zip(self.tables, self.ends, strict=True)
         ]
 
@@ -286,7 +288,8 @@ def refined(
     weights = first
     likelihoods = answers.likelihoods(rates)
     factors = answers.factors(likelihoods)
-    cavity = q[answers.row_of_end]
+    is_many = len(answers.row_of_end) * n_groups > settings.max_doubles
+    cavity = q.astype(np.float32 if is_many else np.float64)[answers.row_of_end]
     messages = np.zeros_like(cavity)
     update_all_messages(factors, cavity, messages)
     for at in range(n_rounds):
