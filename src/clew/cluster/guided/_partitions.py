@@ -145,14 +145,16 @@ class AnswerModel:
             constant=constant, by_first=first, by_second=second, by_rest=rest, by_both=both
         )
 
-    def outcomes(self, cavity: Floats) -> list[Floats]:
+    def outcomes(self, cavity: NDArray[np.floating]) -> list[Floats]:
         """Probability of each outcome given all other answers, by kind, (m, n_outcomes)."""
         return [
             outcomes_of_rows(table.kind, cavity, ends.T)
             for table, ends in zip(self.tables, self.ends, strict=True)
         ]
 
-    def judged(self, cavity: Floats, likelihoods: Sequence[Floats]) -> tuple[Floats, Floats]:
+    def judged(
+        self, cavity: NDArray[np.floating], likelihoods: Sequence[Floats]
+    ) -> tuple[Floats, Floats]:
         """Probability of each answer given all others, and that it is wrong given all, (m,)."""
         return self.wrong(self.outcomes(cavity), likelihoods)
 
@@ -289,7 +291,8 @@ def refined(
     likelihoods = answers.likelihoods(rates)
     factors = answers.factors(likelihoods)
     is_many = len(answers.row_of_end) * n_groups > settings.max_doubles
-    cavity = q.astype(np.float32 if is_many else np.float64)[answers.row_of_end]
+    members: NDArray[np.floating] = q.astype(np.float32) if is_many else q
+    cavity = members[answers.row_of_end]
     messages = np.zeros_like(cavity)
     update_all_messages(factors, cavity, messages)
     for at in range(n_rounds):
@@ -375,7 +378,7 @@ def log_prediction(memberships: Floats, floor: float) -> Floats:
     return np.asarray(np.log(found / found.sum(axis=1, keepdims=True)))
 
 
-def _sums_by_row(messages: Floats, start: Labels) -> Floats:
+def _sums_by_row(messages: NDArray[np.floating], start: Labels) -> Floats:
     """Sum the messages to each row, (n_samples, n_groups)."""
     total = np.zeros((len(start) - 1, messages.shape[1]))
     has_answers = np.diff(start) > 0
