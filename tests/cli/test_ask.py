@@ -304,7 +304,7 @@ def test_misuse_is_refused(ask, rows, options, word):
     assert rows.read_bytes() == before
 
 
-@pytest.mark.parametrize("kind", ["pair", "odd_one_out", "triplet"])
+@pytest.mark.parametrize("kind", ["pair", "odd_one_out", "triplet", "which_of"])
 def test_every_key_means_one_thing(kind):
     meanings = {}
     for key in keys_of(kind):
@@ -333,6 +333,31 @@ def test_position_on_the_screen_becomes_the_code():
         assert [asked.word(asked.code(word)) for word in words] == [f"number {w}" for w in words]
     assert odd.word(-2) == "don't know"
     assert odd.word(-1) == "all alike"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_groups_are_chosen_by_number(ask, rows, here, options):
+    done = ask(rows, ["6", "1", "none", "k", "bad 0"], "--kinds", "which-of", *options)
+    assert "'6' is not an answer" in done.stdout
+    records = list(map(json.loads, (here / "answers.jsonl").read_text().splitlines()))
+    assert {record["kind"] for record in records} == {"which_of"}
+    first, *others = records
+    assert first["answer"] == first["items"][1]
+    assert first["shown"] == first["items"]  # the likeliest group is the first
+    assert [record["answer"] for record in others] == ["none_of_these", "dont_know", "bad_item"]
+    assert others[-1]["bad"] == [others[-1]["items"][0]]
+    if options:
+        assert objects(done)[0]["parts"] == first["parts"]
+    refused = ask(rows, [], "--kinds", "confirm")
+    assert refused.exit_code == 2
+    assert "unknown kind 'confirm'" in refused.stderr
+
+
+def test_auto_asks_pairs_and_groups(ask, rows, here):
+    done = ask(rows, ["k"] * 3, "--kinds", "auto")
+    assert done.exit_code in (0, 3), done.stderr
+    records = list(map(json.loads, (here / "answers.jsonl").read_text().splitlines()))
+    assert {record["kind"] for record in records} <= {"pair", "which_of"}
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])

@@ -50,7 +50,7 @@ def test_the_curve_is_that_of_a_session(call: Call) -> None:
     done = call("X.npy", "--truth", "kinds.txt", "--strategy", "random", "-q", "-o", "curve.csv")
     assert done.exit_code == 0, done.output
     found = pd.read_csv("curve.csv")
-    assert list(found.columns) == ["strategy", "repeat", "answers", "jaccard", "ari"]
+    assert list(found.columns) == ["strategy", "repeat", "answers", "minutes", "jaccard", "ari"]
     assert found["answers"].tolist() == list(range(13))
     session = Session(X, strategy="random", random_state=0)
     session.run(SimulatedOracle(Y, error=0.1, random_state=0), 12)
@@ -149,3 +149,17 @@ def test_the_strategies_are_those_of_sessions() -> None:
         number = inspect.signature(OF_SESSIONS[name]).parameters.get("n_clusters")
         assert (name in WITHOUT_NUMBER) == (number is None)
         assert (name in NEED_NUMBER) == (number is not None and number.default is not None)
+
+
+def test_kinds_differ_in_minutes(call: Call) -> None:
+    done = call("X.csv", "--truth", "kind", "--drop", "one", "--kinds", "auto", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    last = found["curve"][-1]
+    assert 12 * 1.6 / 60 <= last["minutes"] <= 12 * 3.6 / 60
+    assert found["minutes_to"]["guided"].keys() == found["answers_to"]["guided"].keys()
+    refused = call("X.csv", "--truth", "kind", "--kinds", "which-of", "--strategy", "random")
+    assert refused.exit_code == 2
+    assert "by --strategy guided alone" in refused.stderr
+    unknown = call("X.csv", "--truth", "kind", "--kinds", "grid")
+    assert unknown.exit_code == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clew import Session
-from clew.answers import Answer, Question, SecondsModel
+from clew.answers import Answer, Edit, Question, SecondsModel
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
@@ -52,6 +52,29 @@ def test_dont_know_leads_to_other_questions():
         session.tell(question, "dont_know")
     with pytest.raises(InvalidConstraintsError, match="none_of_these"):
         session.tell(question, "same")
+
+
+def test_items_that_cannot_be_judged_are_no_examples_either():
+    session = session_of(kinds=("which_of",), check_every=None, repeat_every=None)
+    session.set_aside([IDS[0], IDS[8]])
+    bad = set()
+    for _ in range(6):
+        (question,) = session.ask(1)
+        assert not {IDS[0], IDS[8], *bad} & set(question.ids)
+        bad.add(question.ids[1])
+        answer = Answer(question, "bad_item", bad=(question.ids[1],))
+        session.tell(answer)
+
+
+def test_a_locked_group_is_still_shown():
+    session = session_of(kinds=("which_of",), check_every=None, repeat_every=None)
+    session.edit(Edit("lock", IDS[:8]))
+    shown = set()
+    for question in session.suggest(40):
+        rows = question.question.rows
+        assert rows[0] >= 8 or not set(rows[1:]) & set(range(8))
+        shown |= set(rows[1:])
+    assert shown & set(range(8))
 
 
 def test_each_person_is_asked_what_that_person_answers_fast():

@@ -56,6 +56,7 @@ from clew.answers._seconds import SecondsModel
 from clew.answers._words import (
     ALL_ALIKE,
     ANSWER_WORDS,
+    AUTO_KINDS as AUTO_KINDS,
     BAD_ITEM,
     CODES as CODES,
     DIFFERENT,

@@ -18,6 +18,9 @@ Item = TypeVar("Item", int, str)
 KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
 #: All kinds of questions; answers to the others go into tables as the pairs that they imply.
 QUESTION_KINDS: Final[tuple[Kind, ...]] = (*KINDS, "which_of", "confirm")
+#: The kinds among which "auto" chooses: those that tell most per second, as the study `minutes`
+#: finds. Questions about three rows and screens of members do not.
+AUTO_KINDS: Final[tuple[Kind, ...]] = ("pair", "which_of")
 
 SAME: Final = 1
 DIFFERENT: Final = 0

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._text import content_of, decoded
+from clew.answers import Kind, SecondsModel
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._progress import Words
@@ -30,7 +31,7 @@ from clew.tables._read import Columns, table_of
 
 Classes = NDArray[np.int64]
 
-HEADER = ("strategy", "repeat", "answers", "jaccard", "ari")
+HEADER = ("strategy", "repeat", "answers", "minutes", "jaccard", "ari")
 GOALS = (0.8, 0.9, 0.95)
 #: Number of points of a curve, and of printed ones.
 N_POINTS, N_PRINTED = 60, 12
@@ -42,6 +43,7 @@ class Point(NamedTuple):
     strategy: str
     repeat: int
     answers: int
+    minutes: float
     jaccard: float
     ari: float
 
@@ -55,6 +57,7 @@ class SimulationJob(RowsJob):
     dont_know: float
     budget: int | None
     strategies: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     n_groups: int | None
     repeats: int
     output: Path | None
@@ -105,7 +108,8 @@ def run(job: SimulationJob) -> dict[str, Any]:
         "classes": int(y.max()) + 1,
         "error": job.error,
         "budget": budget,
-        "answers_to": _answers_to(curve, job),
+        "answers_to": _to_goals(curve, job, "answers"),
+        "minutes_to": _to_goals(curve, job, "minutes"),
         "curve": [point._asdict() for point in curve],
         "output": None if job.output is None else str(job.output),
         "plot": None if job.plot is None else str(job.plot),
@@ -116,20 +120,23 @@ def run(job: SimulationJob) -> dict[str, Any]:
 def table(found: Mapping[str, Any]) -> str:
     """Format what `run` returns: agreement after some numbers of answers, and answers to goals."""
     points = pd.DataFrame(found["curve"])
-    mean = points.groupby(["strategy", "answers"], sort=False)[["jaccard", "ari"]].mean()
+    of_points = ["minutes", "jaccard", "ari"]
+    mean = points.groupby(["strategy", "answers"], sort=False)[of_points].mean()
     lines = [
         f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers"
     ]
     for name, of_one in mean.groupby(level="strategy", sort=False):
         curve = of_one.droplevel("strategy")
         at = np.unique(np.linspace(0, len(curve) - 1, N_PRINTED).round().astype(int))
-        lines += ["", str(name), "answers  jaccard    ari"]
+        lines += ["", str(name), "answers  minutes  jaccard    ari"]
         lines += [
-            f"{answers:7d}    {row.jaccard:.3f}  {row.ari:.3f}"
+            f"{answers:7d}  {row.minutes:7.1f}    {row.jaccard:.3f}  {row.ari:.3f}"
             for answers, row in curve.iloc[at].iterrows()
         ]
+        minutes = found["minutes_to"][name]
         lines.append("answers to a Jaccard index of " + ", ".join(
-            f"{goal}: {'not reached' if n is None else round(n)}"
+            f"{goal}: not reached" if n is None
+            else f"{goal}: {round(n)} ({minutes[goal]:.1f} minutes)"
             for goal, n in found["answers_to"][name].items()
         ))  # fmt: skip
     return "\n".join(lines)
@@ -200,12 +207,13 @@ def _simulated(
         for name in job.strategies:
             for repeat in range(job.repeats):
                 session = Session(
-                    **given, strategy=name, n_clusters=job.n_groups,
+                    **given, strategy=name, kinds=job.kinds, n_clusters=job.n_groups,
                     random_state=job.seed + repeat, n_jobs=job.jobs,
                 )  # fmt: skip
                 oracle = SimulatedOracle(
-                    y, error=job.error, dont_know=job.dont_know, random_state=job.seed + repeat
-                )
+                    y, error=job.error, dont_know=job.dont_know, seconds=SecondsModel(),
+                    random_state=job.seed + repeat,
+                )  # fmt: skip
                 curve.append(_point(session, y, name, repeat))
                 while (n := len(session.answers)) < budget:
                     session.run(oracle, min(step, budget - n))
@@ -223,17 +231,21 @@ def _point(session: Session, y: Classes, name: str, repeat: int) -> Point:
     labels = session.labels()[has_class]
     jaccard = float(jaccard_score_pairs(y[has_class], labels))
     ari = float(adjusted_rand_score(y[has_class], labels))
-    return Point(name, repeat, len(session.answers), jaccard, ari)
+    answers = session.answers
+    minutes = sum(answer.ms or 0 for answer in answers) / 60_000
+    return Point(name, repeat, len(answers), round(minutes, 3), jaccard, ari)
 
 
-def _answers_to(curve: Sequence[Point], job: SimulationJob) -> dict[str, dict[str, float | None]]:
-    """Return the mean number of answers to each Jaccard index; None if a repeat misses it."""
+def _to_goals(
+    curve: Sequence[Point], job: SimulationJob, what: str
+) -> dict[str, dict[str, float | None]]:
+    """Return the mean answers or minutes to each Jaccard index; None if a repeat misses it."""
     found: dict[str, dict[str, float | None]] = {}
     for name in job.strategies:
         found[name] = {}
         for goal in GOALS:
             first = [
-                min((p.answers for p in curve
+                min((getattr(p, what) for p in curve
                      if (p.strategy, p.repeat) == (name, repeat) and p.jaccard >= goal),
                     default=None)
                 for repeat in range(job.repeats)

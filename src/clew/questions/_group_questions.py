@@ -6,6 +6,7 @@ Both are chosen from the probabilities of pairs alone, by the information in the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -82,6 +83,11 @@ class Ranked(NamedTuple):
 
     rate: float
     question: Question
+
+    def renumbered(self, rows: Ints) -> Ranked:
+        """Return the question about ``rows[row]`` in place of each row."""
+        new = tuple(int(rows[row]) for row in self.question.rows)
+        return Ranked(self.rate, replace(self.question, rows=new))
 
 
 def about(question: Question) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -68,6 +68,7 @@ class Strategy(Estimator, ABC):
     """The answers that the state follows from; None while it is being computed."""
     _seed: int
     _kinds: tuple[Kind, ...] = ("pair",)
+    _without: frozenset[int] = frozenset()
     """Kinds of questions that `_choose` returns."""
 
     def start(self, X: ArrayLike, *, probabilities: ArrayLike | None = None) -> Self:
@@ -140,6 +141,7 @@ class Strategy(Estimator, ABC):
         pending: Iterable[Question] = (),
         kinds: Sequence[Kind] | None = None,
         allows: Callable[[Question], bool] | None = None,
+        without: Collection[int] = (),
     ) -> list[Question]:
         """Return the questions to ask next, the best first.
 
@@ -153,6 +155,9 @@ class Strategy(Estimator, ABC):
             Kinds of questions that are wanted, of those that the strategy asks. None: all.
         allows : callable, default=None
             Takes a question and returns whether it may be asked. None: all may.
+        without : collection of int, default=()
+            Rows that are not shown, not even as examples of groups. Of questions about such rows
+            `allows` has to return false, too.
 
         Returns
         -------
@@ -172,7 +177,7 @@ class Strategy(Estimator, ABC):
         for question in waiting:
             if not isinstance(question, Question) or max(question.rows) >= log.n_samples:
                 raise InvalidArgumentError(f"pending must be questions about rows, got {question}")
-        own, wanted = self._kinds, int(n)
+        own, wanted, self._without = self._kinds, int(n), frozenset(without)
         if kinds is not None:
             self._kinds = tuple(kind for kind in own if kind in kinds)
         try:

@@ -219,7 +219,11 @@ class Chooser:
                 return [Chosen(drawn, None)]
         n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
         questions = self.strategy.ask(
-            min(n, max(n_before, 1)), pending=pending, kinds=kinds, allows=self.barred.allows
+            min(n, max(n_before, 1)),
+            pending=pending,
+            kinds=kinds,
+            allows=self.barred.allows,
+            without=self.barred.rows,
         )
         return [Chosen(question, None) for question in questions]
 

@@ -116,14 +116,22 @@ class Barred(NamedTuple):
 
     def allows(self, question: Question) -> bool:
         """Return whether a question may be asked."""
-        rows = question.rows
-        if not (self.aside.isdisjoint(rows) and self.bad.isdisjoint(rows)):
+        rows, parts = question.rows, question.parts
+        if not self.rows.isdisjoint(rows):
             return False
+        if parts:  # examples are not compared with each other
+            first, others = rows[: parts[0]], rows[parts[0] :]
+            return all(lock.isdisjoint(first) or lock.isdisjoint(others) for lock in self.locks)
         return all(len(lock.intersection(rows)) < 2 for lock in self.locks)
+
+    @property
+    def rows(self) -> frozenset[int]:
+        """Rows that are not shown."""
+        return self.aside | self.bad
 
     def without(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return labels with -1 for rows that may not be asked about."""
-        rows = [*self.aside, *self.bad]
+        rows = [*self.rows]
         if not rows:
             return labels
         left = labels.copy()

@@ -218,7 +218,9 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         advice_of(
             quality,
             remaining,
-            has_questions=bool(strategy.ask(1, allows=model.barred.allows)),
+            has_questions=bool(
+                strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
+            ),
         ),
         n_violated_now,
         () if settled is None else settled.alternatives,

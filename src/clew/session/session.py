@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, is_dask
 from clew.answers import (
+    AUTO_KINDS,
     QUESTION_KINDS,
     Answer,
     Edit,
@@ -37,7 +38,6 @@ from clew.exceptions import (
 )
 from clew.oracles import Oracle
 from clew.questions import Strategy
-from clew.questions.guided._triples import AUTO_KINDS
 from clew.session._edits import Preview, preview_of
 from clew.session._items import items_of as session_items, started
 from clew.session._loop import Applied, Loop, Suggestion

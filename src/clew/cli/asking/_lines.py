@@ -13,6 +13,7 @@ from clew.cli.asking._loop import AskProgress
 from clew.cli.asking._replies import (
     BAD_COMMAND,
     HINTS,
+    MOST_GROUPS,
     QUIT,
     Asked,
     Command,
@@ -28,6 +29,7 @@ ASK = {
     "pair": "same thing?",
     "odd_one_out": "which one is the odd one out?",
     "triplet": "which of 1 and 2 is more like the first?",
+    "which_of": "to which of these groups does the first belong?",
 }
 
 
@@ -41,6 +43,7 @@ class Lines:
     def __init__(self, items: Rows) -> None:
         self._items = items
         self._kind: Any = "pair"
+        self._n_groups = MOST_GROUPS
 
     def __enter__(self) -> Self:
         return self
@@ -51,27 +54,28 @@ class Lines:
     def show(self, asked: Asked, progress: AskProgress) -> None:
         """Print a question."""
         question = asked.question
-        self._kind = question.kind
-        choices = ", ".join(key.label for key in keys_of(question.kind))
-        first = 0 if question.kind == "triplet" else 1
+        self._kind, self._n_groups = question.kind, asked.n_groups
+        choices = ", ".join(key.label for key in keys_of(question.kind, asked.n_groups))
+        first = 0 if question.kind in ("triplet", "which_of") else 1
         hint = f"; {HINTS[question.kind]}" if question.kind in HINTS else ""
         flags = "not comparable, bad 1"
         lines = [
             f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {flags}; undo, quit)"
         ]
+        shown = asked.groups if question.kind == "which_of" else [(row,) for row in asked.shown]
         lines += [
-            f"  {at or ' '} {printable(self._items.ids[row])}"
-            for at, row in enumerate(asked.shown, start=first)
+            f"  {at or ' '} {', '.join(printable(self._items.ids[row]) for row in rows)}"
+            for at, rows in enumerate(shown, start=first)
         ]
         self._print("\n".join(lines))
 
     def reply(self) -> str | Command:
         """Read lines until one is a reply; the end of the input means "quit"."""
         while line := sys.stdin.readline():
-            reply = meaning(self._kind, line.strip("\r\n"))
+            reply = meaning(self._kind, line.strip("\r\n"), self._n_groups)
             if reply is not None and reply != BAD_COMMAND:
                 return reply
-            words = ", ".join(key.label for key in keys_of(self._kind))
+            words = ", ".join(key.label for key in keys_of(self._kind, self._n_groups))
             if reply == BAD_COMMAND:
                 self._print("say which item cannot be judged: bad 1")
             else:
@@ -121,13 +125,15 @@ class JsonLines(Lines):
     def show(self, asked: Asked, progress: AskProgress) -> None:
         """Print a question."""
         question = asked.question
-        self._kind = question.kind
+        self._kind, self._n_groups = question.kind, asked.n_groups
         names = [self._items.ids[row] for row in asked.shown]
-        answers = [key.meaning for key in keys_of(question.kind)]
-        flags = flags_of(question.kind)
+        answers = [key.meaning for key in keys_of(question.kind, asked.n_groups)]
+        flags = flags_of(question.kind, asked.n_groups)
+        parts = {"parts": question.parts} if question.parts else {}
         self._dump(
-            question=asked.number, kind=question.kind, items=names, answers=answers, flags=flags
-        )
+            question=asked.number, kind=question.kind, items=names, **parts, answers=answers,
+            flags=flags,
+        )  # fmt: skip
 
     def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
         """Print the id of the answer."""

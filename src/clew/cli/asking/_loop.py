@@ -273,6 +273,8 @@ class AskLoop:
         n = len(self.file.entries)
         random = RandomState((self.seed + 7919 * n) % 2**32)
         first = question.rows[:1] if question.kind == "triplet" else ()
+        if question.kind == "which_of":  # groups are in the order of their probabilities
+            first = question.rows
         others = random.permutation(question.rows[len(first) :]).tolist()
         return Asked(question, (*first, *others), len(self.file.standing) + 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from clew.answers import (
@@ -11,11 +12,15 @@ from clew.answers import (
     DIFFERENT,
     DONT_KNOW,
     N_ROWS,
+    NONE_OF_THESE,
     NOT_COMPARABLE,
     SAME,
     Kind,
     Question,
 )
+
+#: Largest number of groups that a which-of question shows.
+MOST_GROUPS: Final = 6
 
 
 class Command(NamedTuple):
@@ -48,6 +53,8 @@ class Asked(NamedTuple):
         if meaning.startswith(BAD):
             return BAD_ITEM
         rows = self.question.rows
+        if self.question.kind == "which_of":
+            return int(meaning) - 1
         if self.question.kind == "triplet":
             return rows.index(self.shown[int(meaning)]) - 1
         return rows.index(self.shown[int(meaning) - 1])
@@ -56,7 +63,25 @@ class Asked(NamedTuple):
         """Return the rows of the items that an answer says cannot be judged."""
         if not meaning.startswith(BAD):
             return ()
-        return (self.shown[labels_of(self.question.kind).index(meaning.removeprefix(BAD))],)
+        labels = labels_of(self.question.kind, self.n_groups)
+        return (self.heads[labels.index(meaning.removeprefix(BAD))],)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups that are shown; for other kinds the largest number."""
+        return len(self.question.parts) - 1 if self.question.parts else MOST_GROUPS
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The item of a which-of question, and the examples of each group."""
+        ends = accumulate(self.question.parts)
+        parts = zip(self.question.parts, ends, strict=True)
+        return [self.shown[end - size : end] for size, end in parts]
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The items that have a number on the screen: of a group, the first example."""
+        return tuple(group[0] for group in self.groups) if self.question.parts else self.shown
 
     def word(self, code: int) -> str:
         """Return the words for an answer to this question as it was shown."""
@@ -65,6 +90,8 @@ class Asked(NamedTuple):
         if self.question.kind == "pair" or code < 0:
             keys = (*ANSWERS[self.question.kind], *FLAGS)
             return next(key.label for key in keys if WORDS.get(key.meaning) == code)
+        if self.question.kind == "which_of":
+            return f"group {code + 1}"
         rows = self.question.rows
         row = rows[code + 1] if self.question.kind == "triplet" else rows[code]
         return f"number {self.shown.index(row) + (self.question.kind == 'odd_one_out')}"
@@ -74,6 +101,7 @@ WORDS: Final[Mapping[str, int]] = {
     "same": SAME,
     "different": DIFFERENT,
     "all_alike": ALL_ALIKE,
+    "none_of_these": NONE_OF_THESE,
     "dont_know": DONT_KNOW,
     "not_comparable": NOT_COMPARABLE,
 }
@@ -110,6 +138,11 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         Key("2", "second", "2", ("second",)),
         DONT_KNOW_KEY,
     ),
+    "which_of": (
+        *(Key(f"{n}", f"group {n}", f"{n}", (f"group {n}",)) for n in range(1, MOST_GROUPS + 1)),
+        Key("n", "none of these", "none_of_these", ("none", "7")),
+        DONT_KNOW_KEY,
+    ),
 }
 NOT_COMPARABLE_KEY: Final = Key("c", "not comparable", "not_comparable", ("cannot be compared",))
 #: Answers about the question, of every kind.
@@ -126,19 +159,23 @@ COMMANDS: Final[Mapping[str, tuple[Command, tuple[str, ...]]]] = {
 }
 
 
-def keys_of(kind: Kind) -> tuple[Key, ...]:
-    """Return the keys for the answers to a kind of question."""
-    return ANSWERS[kind]
+def keys_of(kind: Kind, n_groups: int = MOST_GROUPS) -> tuple[Key, ...]:
+    """Return the keys for the answers to a kind of question, which may show groups."""
+    keys = ANSWERS[kind]
+    return keys[:n_groups] + keys[MOST_GROUPS:] if kind == "which_of" else keys
 
 
-def labels_of(kind: Kind) -> tuple[str, ...]:
-    """Return the numbers of the items on the screen; the first of a triplet is 0."""
+def labels_of(kind: Kind, n_groups: int = MOST_GROUPS) -> tuple[str, ...]:
+    """Return the numbers of the items on the screen; 0: the first of a triplet, or the item."""
+    if kind == "which_of":
+        return tuple(map(str, range(n_groups + 1)))
     return tuple(map(str, range(3))) if kind == "triplet" else tuple("123"[: N_ROWS[kind]])
 
 
-def flags_of(kind: Kind) -> list[str]:
+def flags_of(kind: Kind, n_groups: int = MOST_GROUPS) -> list[str]:
     """Return what may be replied about a question, as words."""
-    return [*(key.meaning for key in FLAGS), *(f"{BAD}{label}" for label in labels_of(kind))]
+    labels = labels_of(kind, n_groups)
+    return [*(key.meaning for key in FLAGS), *(f"{BAD}{label}" for label in labels)]
 
 
 def commands_of(*, has_images: bool, n_answers: int) -> list[tuple[str, str]]:
@@ -147,7 +184,7 @@ def commands_of(*, has_images: bool, n_answers: int) -> list[tuple[str, str]]:
     return [*found, *([("o", "open")] if has_images else []), ("q", "quit")]
 
 
-def meaning(kind: Kind, text: str) -> str | Command | None:
+def meaning(kind: Kind, text: str, n_groups: int = MOST_GROUPS) -> str | Command | None:
     """Return what a key or a word means; None if nothing."""
     plain = text.strip(" ").casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     plain = plain.replace("_", " ").replace("don't", "dont")
@@ -155,11 +192,11 @@ def meaning(kind: Kind, text: str) -> str | Command | None:
         if plain == key or plain in others:
             return command
     word, _, label = plain.removeprefix("bad item").removeprefix("bad").rpartition(" ")
-    if plain.startswith("bad") and not word and label in labels_of(kind):
+    if plain.startswith("bad") and not word and label in labels_of(kind, n_groups):
         return f"{BAD}{label}"
     if plain in (BAD_KEY.key, BAD_KEY.meaning, BAD_KEY.label, *BAD_KEY.others):
         return BAD_COMMAND
-    for answer in (*ANSWERS[kind], *FLAGS):
+    for answer in (*keys_of(kind, n_groups), *FLAGS):
         if plain in (answer.key, answer.meaning.replace("_", " "), *answer.others):
             return answer.meaning
     return None

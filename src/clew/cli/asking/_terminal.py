@@ -30,6 +30,7 @@ from clew.cli.asking._replies import (
     BAD_KEY,
     FLAGS,
     HINTS,
+    MOST_GROUPS,
     Asked,
     Command,
     commands_of,
@@ -45,8 +46,14 @@ QUESTIONS = {
     "pair": "Same thing?",
     "odd_one_out": "Which one is the odd one out?",
     "triplet": "Which one is more like the first?",
+    "which_of": "To which group does the first belong?",
 }
-LABELS = {"pair": ("1", "2"), "odd_one_out": ("1", "2", "3"), "triplet": ("the first", "1", "2")}
+LABELS = {
+    "pair": ("1", "2"),
+    "odd_one_out": ("1", "2", "3"),
+    "triplet": ("the first", "1", "2"),
+    "which_of": ("the first", *(f"group {number}" for number in range(1, MOST_GROUPS + 1))),
+}
 NAMES_OF_KEYS = {"\r": "Enter", "\n": "Enter", "\x1b": "Esc", " ": "the space bar"}
 #: Lines around the cards.
 N_OTHERS = 10
@@ -95,7 +102,9 @@ class Terminal:
         assert self._shown is not None
         while True:
             key = self._keys.read()
-            found = meaning(self._shown[0].question.kind, "" if key in "\r\n" else key)
+            asked = self._shown[0]
+            text = "" if key in "\r\n" else key
+            found = meaning(asked.question.kind, text, asked.n_groups)
             if key == "\x0c":
                 self._redraw()
             elif found == BAD_COMMAND:
@@ -107,7 +116,8 @@ class Terminal:
     def _bad_item(self) -> str:
         """Ask which item cannot be judged; empty if the person goes back."""
         assert self._shown is not None
-        labels = labels_of(self._shown[0].question.kind)
+        asked = self._shown[0]
+        labels = labels_of(asked.question.kind, asked.n_groups)
         note = f" Which one cannot be judged? {', '.join(labels)} (any other key: back)"
         sys.stdout.write("\r\x1b[2K")
         self._console.print(Text(note, style="bold"), no_wrap=True, overflow="ellipsis", end="")
@@ -209,7 +219,7 @@ class Terminal:
         console.print()
         self._draw(asked)
         console.print()
-        keys = [(key.key, key.label) for key in keys_of(question.kind)]
+        keys = [(key.key, key.label) for key in keys_of(question.kind, asked.n_groups)]
         has_images = self._items.folder is not None
         self._bar(keys, commands_of(has_images=has_images, n_answers=progress.n_answers))
         self._bar([], [(key.key, key.label) for key in (*FLAGS, BAD_KEY)])
@@ -219,10 +229,11 @@ class Terminal:
         """Draw the items of a question."""
         console, items = self._console, self._items
         height = max(LEAST_LINES, console.height - N_OTHERS)
-        labels = LABELS[asked.question.kind]
+        # Groups are shown by their first examples: there is little room.
+        labels, rows = LABELS[asked.question.kind][: len(asked.heads)], asked.heads
         folder = items.folder
         if folder is not None and self._protocol in ("kitty", "iterm"):
-            paths = [items.path(row) for row in asked.shown]
+            paths = [items.path(row) for row in rows]
             columns = min(console.width, 2 * (height - 3) * len(paths))
             try:
                 escape = escape_of(self._protocol, paths, columns, height - 3)
@@ -231,7 +242,7 @@ class Terminal:
             sys.stdout.write(escape)
             sys.stdout.flush()
             height = 3
-        console.print(cards(items, asked.shown, labels, console.width - 1, height, self._protocol))
+        console.print(cards(items, rows, labels, console.width - 1, height, self._protocol))
         if folder is not None and self._protocol == "file":
             console.print(Text(f" together in {self._written()}"), soft_wrap=True)
 
@@ -241,7 +252,7 @@ class Terminal:
         if self._shown is None or folder is None:
             return None
         try:
-            rows = self._shown[0].shown
+            rows = self._shown[0].heads
             return self._file.write([self._items.path(row) for row in rows])
         except (ClewError, OSError) as error:
             self._note = str(error)

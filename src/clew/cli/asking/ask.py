@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from clew.answers import Kind, as_kind
+from clew.answers import AUTO_KINDS, KINDS, QUESTION_KINDS, Kind, as_kind
 from clew.cli._options import (
     OUTPUT,
     check_different_files,
@@ -23,10 +23,17 @@ WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers 
 IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
 
 
+#: What a terminal has room for.
+ASKED_KINDS: tuple[Kind, ...] = (*KINDS, "which_of")
+
+
 class Kinds(click.ParamType[tuple[Kind, ...]]):
     """Kinds of questions, separated by commas."""
 
     name = "kinds"
+
+    def __init__(self, *, every: bool = False) -> None:
+        self.allowed = QUESTION_KINDS if every else ASKED_KINDS
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -35,7 +42,10 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(dict.fromkeys(as_kind(name) for name in value.split(",")))
+            if value.strip().casefold() == "auto":
+                return AUTO_KINDS
+            names = value.split(",")
+            return tuple(dict.fromkeys(as_kind(name, self.allowed) for name in names))
         except InvalidConstraintsError as error:
             self.fail(str(error), param, ctx)
 
@@ -61,9 +71,10 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
     type=Kinds(),
     default=("pair",),
     show_default="pair",
-    metavar="pair,triplet,odd_one_out",
+    metavar="auto|pair,triplet,odd_one_out,which_of",
     help="What is asked: whether two are the same; which of two is more like a third; which of "
-    "three is the odd one out.",
+    "three is the odd one out; to which of up to six groups one belongs. auto: pairs and groups, "
+    "whichever tell most per second.",
 )
 @click.option(
     "-n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ MOST_WITHIN = 2
 N_RANKED = 2000
 #: Number of questions of each kind that are ranked, if there are several kinds.
 N_OF_KIND = 300
+#: Factor of the value of pairs beside which-of questions: the best of all pairs is more often
+#: overestimated than the best of few groups.
+BEST_OF_ALL_PAIRS = 0.8
 #: Value of pairs that cannot be asked.
 NOT_ASKED = -1.0
 #: Range to which the probability of a wrong answer is clipped.
@@ -76,7 +80,6 @@ class Candidates:
         self._value = np.empty_like(log_odds)
         self._taken = taken
         self._ranked_kinds: Any = None
-        self._found: Fragments | None = None
         question_values(
             same.questions,
             log_odds,
@@ -128,6 +131,7 @@ class Candidates:
         pending: Sequence[Question],
         asked: Collection[Key],
         n_confirm: int = 0,
+        without: frozenset[int] = frozenset(),
     ) -> list[Question]:
         """Choose questions of several kinds by their information per second.
 
@@ -145,6 +149,8 @@ class Candidates:
             Keys of earlier questions about three rows, which are not asked again.
         n_confirm : int, default=0
             Number of earlier confirm questions.
+        without : frozenset of int, default=frozenset()
+            Rows that no question about groups shows.
 
         Returns
         -------
@@ -152,14 +158,18 @@ class Candidates:
             The best first. As long as there are such questions, no two are about the same cores,
             pending ones included.
         """
-        wanted = (kinds, seconds, n_confirm)
+        wanted = (kinds, seconds, n_confirm, without)
         if self._ranked_kinds is None or self._ranked_kinds[0] != wanted:
             self._ranked_kinds = wanted, self._ranked_by_rate(*wanted)
         ranked = [one for one in self._ranked_kinds[1] if key_of(one.question) not in asked]
-        return chosen_apart(n, ranked, self._fragments(), pending)
+        return chosen_apart(n, ranked, self._fragments, pending)
 
     def _ranked_by_rate(
-        self, kinds: tuple[Kind, ...], seconds: SecondsModel, n_confirm: int
+        self,
+        kinds: tuple[Kind, ...],
+        seconds: SecondsModel,
+        n_confirm: int,
+        without: frozenset[int],
     ) -> list[Ranked]:
         of_three = tuple(kind for kind in ("triplet", "odd_one_out") if kind in kinds)
         ranked: list[Ranked] = []
@@ -169,21 +179,29 @@ class Candidates:
                 for t in best_triples(self._same, self._value, self._weight, of_three, self._error)
             ]
         if "pair" in kinds:
+            discount = BEST_OF_ALL_PAIRS if "which_of" in kinds else 1.0
             ranked += [
-                Ranked(float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
+                Ranked(discount * float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
                 for i, j in self._ranked(N_OF_KIND)[:N_OF_KIND]
             ]
-        given = self._fragments(), self._taken, self._error, seconds
+        shown = np.setdiff1d(np.arange(len(self._same)), list(without))
+        if len(shown) < 2 or not {"which_of", "confirm"} & set(kinds):
+            return ranked
+        is_all = len(shown) == len(self._same)
+        same = self._same if is_all else self._same[np.ix_(shown, shown)]
+        fragments = self._fragments if is_all else Fragments.of(same)
+        taken = self._taken if is_all else self._taken[np.ix_(shown, shown)]
+        found: list[Ranked] = []
+        given = fragments, taken, self._error, seconds
         if "which_of" in kinds:
-            ranked += which_of_questions(self._same, *given, N_OF_KIND)
+            found += which_of_questions(same, *given, N_OF_KIND)
         if "confirm" in kinds:
-            ranked += confirm_questions(self._same, self._labels, *given, n_confirm)
-        return ranked
+            found += confirm_questions(same, self._labels[shown], *given, n_confirm)
+        return ranked + (found if is_all else [each.renumbered(shown) for each in found])
 
+    @cached_property
     def _fragments(self) -> Fragments:
-        if self._found is None:
-            self._found = Fragments.of(self._same)
-        return self._found
+        return Fragments.of(self._same)
 
     def _fill(self, taken: list[Pair], wanted: int) -> None:
         """Add pairs that share cores with others of the batch, those with new rows first."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from clew.answers import QUESTION_KINDS, Kind, SecondsModel
+from clew.answers import AUTO_KINDS, QUESTION_KINDS, Kind, SecondsModel
 from clew.exceptions import InvalidParameterError
 
 __all__ = [
@@ -39,9 +39,6 @@ NONE_DIFFERS_EVIDENCE = 0.5
 #: Pairs that are completed to three rows, and third rows for each.
 N_PAIRS, N_THIRDS = 300, 4
 PROBABILITIES = (1e-6, 1 - 1e-6)
-#: The kinds among which "auto" chooses: those that tell most per second, as the study `minutes`
-#: finds. Three rows and screens of members do not.
-AUTO_KINDS: tuple[Kind, ...] = ("pair", "which_of")
 
 
 class Triple(NamedTuple):

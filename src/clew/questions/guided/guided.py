@@ -324,8 +324,9 @@ class Guided(Readings):
         others = [answer.question for answer in self._given if answer.question.kind != "pair"]
         known = {key_of(q) for q in (_renumbered(q, number) for q in others) if q}
         n_confirm = sum(question.kind == "confirm" for question in others)
+        without = frozenset(at for at, row in enumerate(rows.tolist()) if row in self._without)
         questions = self._candidates.best_of_kinds(
-            n, self._kinds, self._pace(), pending, known, n_confirm
+            n, self._kinds, self._pace(), pending, known, n_confirm, without
         )
         return [
             Question(q.kind, tuple(int(rows[i]) for i in q.rows), parts=q.parts) for q in questions
