@@ -108,7 +108,6 @@ SHARED_HELPERS = {
     "clew.metrics._violations": ("clew.cli", "clew.session"),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
-    "clew.questions.guided._triples": ("clew.session",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli", "clew.collections"),

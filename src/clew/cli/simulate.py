@@ -10,13 +10,13 @@ import click
 from clew.cli._options import (
     INPUT,
     OUTPUT,
+    Kinds,
     check_outputs,
     n_groups_option,
     output_option,
     rows_options,
 )
 from clew.cli._projects import PROJECT, take_project
-from clew.cli.asking.ask import Kinds
 
 STRATEGIES = (
     "guided",

@@ -7,47 +7,19 @@ from typing import Any
 
 import click
 
-from clew.answers import AUTO_KINDS, KINDS, QUESTION_KINDS, Kind, as_kind
 from clew.cli._options import (
     OUTPUT,
+    Kinds,
     check_different_files,
     is_given,
     n_groups_option,
     rows_options,
 )
 from clew.cli._projects import PROJECT, login_name, take_project
-from clew.exceptions import InvalidConstraintsError
 
 #: What the file of each parameter holds, for messages.
 WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}
 IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
-
-
-#: What a terminal has room for.
-ASKED_KINDS: tuple[Kind, ...] = (*KINDS, "which_of")
-
-
-class Kinds(click.ParamType[tuple[Kind, ...]]):
-    """Kinds of questions, separated by commas."""
-
-    name = "kinds"
-
-    def __init__(self, *, every: bool = False) -> None:
-        self.allowed = QUESTION_KINDS if every else ASKED_KINDS
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Kind, ...]:
-        """Split and check the kinds."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            if value.strip().casefold() == "auto":
-                return AUTO_KINDS
-            names = value.split(",")
-            return tuple(dict.fromkeys(as_kind(name, self.allowed) for name in names))
-        except InvalidConstraintsError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command()

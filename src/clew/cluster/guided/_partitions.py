@@ -31,7 +31,7 @@ from clew.trust._outcomes import (
     TRUE_LABEL,
     answer_likelihoods,
     informative_tables,
-    outcome_probabilities,
+    outcomes_of_rows,
 )
 from clew.trust.annotators import forced_choice_kinds, prior_matrix
 
@@ -65,6 +65,8 @@ class Settings:
     tol: float = 0.01
     #: At most this many rows determine the weights of the smoothers.
     n_weighed: int = 600
+    #: Larger tables of answers by groups are of single precision.
+    max_doubles: int = 2_000_000
 
     def size_factor(self, n_rows: int) -> float:
         """Weight of the entropy of the sizes of groups."""
@@ -143,14 +145,16 @@ class AnswerModel:
             constant=constant, by_first=first, by_second=second, by_rest=rest, by_both=both
         )
 
-    def outcomes(self, cavity: Floats) -> list[Floats]:
+    def outcomes(self, cavity: NDArray[np.floating]) -> list[Floats]:
         """Probability of each outcome given all other answers, by kind, (m, n_outcomes)."""
         return [
-            outcome_probabilities(table.kind, [cavity[of] for of in ends])
+            outcomes_of_rows(table.kind, cavity, ends.T)
             for table, ends in zip(self.tables, self.ends, strict=True)
         ]
 
-    def judged(self, cavity: Floats, likelihoods: Sequence[Floats]) -> tuple[Floats, Floats]:
+    def judged(
+        self, cavity: NDArray[np.floating], likelihoods: Sequence[Floats]
+    ) -> tuple[Floats, Floats]:
         """Probability of each answer given all others, and that it is wrong given all, (m,)."""
         return self.wrong(self.outcomes(cavity), likelihoods)
 
@@ -286,7 +290,9 @@ def refined(
     weights = first
     likelihoods = answers.likelihoods(rates)
     factors = answers.factors(likelihoods)
-    cavity = q[answers.row_of_end]
+    is_many = len(answers.row_of_end) * n_groups > settings.max_doubles
+    members: NDArray[np.floating] = q.astype(np.float32) if is_many else q
+    cavity = members[answers.row_of_end]
     messages = np.zeros_like(cavity)
     update_all_messages(factors, cavity, messages)
     for at in range(n_rounds):
@@ -372,7 +378,7 @@ def log_prediction(memberships: Floats, floor: float) -> Floats:
     return np.asarray(np.log(found / found.sum(axis=1, keepdims=True)))
 
 
-def _sums_by_row(messages: Floats, start: Labels) -> Floats:
+def _sums_by_row(messages: NDArray[np.floating], start: Labels) -> Floats:
     """Sum the messages to each row, (n_samples, n_groups)."""
     total = np.zeros((len(start) - 1, messages.shape[1]))
     has_answers = np.diff(start) > 0

@@ -54,7 +54,7 @@ CLEAR_LEAD = 10.0
 N_PARTS = (2, 3, 4)
 #: How often the groups of the best partition of a given number are split and merged again.
 N_SPLITS = 3
-#: Starts have at most this many groups, unless the number is given.
+#: Starts have at most this many groups, unless more are wanted of few rows.
 MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
@@ -270,7 +270,8 @@ def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) ->
         n_cuts = 6 if n <= MANY else 3
     found = {2, 3, *np.geomspace(5, max(highest, 5), n_cuts).astype(int).tolist()}
     if n_clusters is not None:
-        found |= {round(n_clusters * factor) for factor in (1.0, 1.5, 2.0)}
+        most = n if n <= MANY else max(n_clusters, MOST_STARTING_GROUPS)
+        found |= {min(round(n_clusters * factor), most) for factor in (1.0, 1.5, 2.0)}
     return sorted(k for k in found if 1 <= k <= max(n - 1, 1))
 
 
