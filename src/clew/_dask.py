@@ -18,6 +18,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks
@@ -127,6 +128,11 @@ def _needed() -> str:
 
 def checked_block(block: Any, start: int) -> NDArray[np.float64]:
     """Return a block as numbers; `start` is the number of its first row."""
+    if issparse(block):
+        raise InvalidDataError(
+            "the blocks of X are sparse, and rows in blocks are dense: reduce their columns first, "
+            "with sklearn's TruncatedSVD(100)"
+        )
     values = np.ascontiguousarray(block, dtype=np.float64)
     is_bad = ~np.isfinite(values).all(axis=1)
     if is_bad.any():
@@ -134,8 +140,8 @@ def checked_block(block: Any, start: int) -> NDArray[np.float64]:
         column = int((~np.isfinite(values[row])).argmax())
         raise InvalidDataError(
             f"X holds {values[row, column]} in row {start + row}, column {column} (the block of "
-            f"rows {start} to {start + len(values) - 1}); {is_bad.sum()} rows of this block hold "
-            "such values: fill them in, or leave the rows out"
+            f"rows {start} to {start + len(values) - 1}), and {is_bad.sum() - 1} more rows of this "
+            "block hold such values: fill them in, or leave the rows out"
         )
     return values
 

@@ -61,6 +61,9 @@ def test_what_needs_all_rows_is_refused(folder):
 
 
 def test_files_that_are_no_arrays_are_said(folder):
+    zarr.create_array("flat.zarr", shape=(50,), chunks=(10,), dtype="f4")
+    found = run("flat.zarr")
+    assert (found.exit_code, "rows by features are two dimensions" in found.stderr) == (1, True)
     (folder / "empty.zarr").mkdir()
     found = run("empty.zarr")
     assert (found.exit_code, "cannot be read as an array" in found.stderr) == (1, True)

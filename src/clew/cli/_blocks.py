@@ -41,6 +41,11 @@ def run_in_blocks(job: Job) -> dict[str, Any]:
     output = job.output or Path("groups.csv")
     check_writable(output, job.doubtful)
     X = _opened(job.items)
+    if X.ndim != 2:
+        raise FileFormatError(
+            f"{job.items} holds an array of shape {X.shape}, but rows by features are two "
+            "dimensions"
+        )
     n, n_features = X.shape
     words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
     if job.n_groups is not None and job.n_groups > n:

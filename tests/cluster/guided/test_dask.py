@@ -11,13 +11,19 @@ import time
 import joblib
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _anchors, _row_blocks
-from clew.exceptions import ClusterError, InvalidDataError, InvalidParameterError
+from clew.exceptions import (
+    ClusterError,
+    InvalidArgumentError,
+    InvalidDataError,
+    InvalidParameterError,
+)
 from clew.similarity import ClustRF
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'clew[scale]'")
@@ -132,6 +138,9 @@ def test_a_bad_value_is_named():
 def test_unsuitable_arrays_are_refused():
     with pytest.raises(InvalidDataError, match="two dimensions"):
         model().fit(da.ones(9, chunks=3))
+    sparse = da.from_array(X, chunks=(300, 6)).map_blocks(csr_array, dtype=np.float64)
+    with pytest.raises(InvalidDataError, match="the blocks of X are sparse"):
+        model().fit(sparse)
     with pytest.raises(InvalidDataError, match="holds <U"):
         model().fit(da.from_array(np.array([["a"], ["b"]]), chunks=1))
     with pytest.raises(InvalidParameterError, match="needs all rows in memory"):
@@ -139,6 +148,8 @@ def test_unsuitable_arrays_are_refused():
     with pytest.raises(InvalidParameterError, match="needs all rows in memory"):
         model(metric="precomputed").fit(da.ones((9, 9), chunks=3))
     fit = model().fit(da.from_array(X, chunks=(300, 6)))
+    with pytest.raises(InvalidArgumentError, match="tree_ needs the positions of all rows"):
+        _ = fit.tree_
     with pytest.raises(InvalidDataError, match="2 features, but GuidedClustering was fitted to 6"):
         fit.predict(da.ones((9, 2), chunks=3))
 
@@ -149,8 +160,15 @@ def test_data_frames_in_parts():
     columns = [f"x{at}" for at in range(6)]
     frame = pandas.DataFrame(X, columns=columns)
     found = model().fit(frames.from_pandas(frame, npartitions=4), constraints=KNOWN)
-    assert (found.labels_ == model().fit(X, constraints=KNOWN).labels_).all()
+    expected = model().fit(X, constraints=KNOWN)
+    assert (found.labels_ == expected.labels_).all()
     assert found.feature_names_in_.tolist() == columns
+    turned = frames.from_pandas(frame[columns[::-1]], npartitions=2)
+    with pytest.raises(InvalidDataError, match=r"fitted to x0, x1, .* in the same order"):
+        found.predict(turned)
+    again = found.predict(frames.from_pandas(frame, npartitions=3)).compute()
+    assert (again == expected.predict(X)).all()
+    assert not hasattr(found.fit(da.from_array(X, chunks=(300, 6))), "feature_names_in_")
 
 
 # --- A cluster of processes -----------------------------------------------------------------------
@@ -216,22 +234,26 @@ def test_a_worker_killed_in_any_stage_changes_nothing(cluster, expected, monkeyp
     cluster.wait_for_workers(2, timeout=30)
 
 
-def _die(block):
+def _take_memory(block):
     if block.size:  # Dask calls it with an empty block to find the type
-        os._exit(1)
+        taken = [np.ones(25 << 20) for _ in range(4)]  # 800 MiB
+        time.sleep(5.0)
+        block = block + taken[0][0]
     return block
 
 
 @pytest.mark.slow
-def test_workers_that_die_at_one_block_are_said():
+def test_workers_that_run_out_of_memory_are_said():
     distributed = pytest.importorskip("distributed")
     settings = {"distributed.scheduler.allowed-failures": 0}
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(n_workers=1, dashboard_address=":0") as made,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="600MiB", dashboard_address=":0"
+        ) as made,
         distributed.Client(made),
     ):
-        rows = da.from_array(MANY, chunks=(40_000, 4)).map_blocks(_die, dtype=np.float64)
+        rows = da.from_array(MANY, chunks=(40_000, 4)).map_blocks(_take_memory, dtype=np.float64)
         fit = many_model()
         with pytest.raises(ClusterError, match="give each worker at least"):
             fit.fit(rows, constraints=ANSWERS)

@@ -93,12 +93,27 @@ def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
         model.n_features_in_ = rows.shape[1]
         if hasattr(X, "columns"):
             model.feature_names_in_ = np.asarray(X.columns, dtype=object)
-    elif rows.shape[1] != model.n_features_in_:
+        elif hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_  # of an earlier fit
+        return rows
+    _check_names(model, X)
+    if rows.shape[1] != model.n_features_in_:
         raise InvalidDataError(
             f"X has {rows.shape[1]} features, but {type(model).__name__} was fitted to "
             f"{model.n_features_in_}"
         )
     return rows
+
+
+def _check_names(model: Any, X: Any) -> None:
+    """Refuse a data frame whose columns are not those of `fit`, in the same order."""
+    fitted = getattr(model, "feature_names_in_", None)
+    if fitted is None or not hasattr(X, "columns") or list(X.columns) == list(fitted):
+        return
+    raise InvalidDataError(
+        f"the columns of X are {', '.join(map(str, X.columns))}, but {type(model).__name__} was "
+        f"fitted to {', '.join(map(str, fitted))}: give the same columns in the same order"
+    )
 
 
 def _is_mixed(X: Any) -> bool:

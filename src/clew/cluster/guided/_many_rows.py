@@ -31,6 +31,7 @@ from clew.cluster.guided._pool import is_default
 from clew.cluster.guided._result import GuidedResult, Regime
 from clew.cluster.guided._row_blocks import (
     AnsweredMemberships,
+    ArrayBlocks,
     ArrayRows,
     Groups,
     LinkedBlocks,
@@ -39,7 +40,7 @@ from clew.cluster.guided._tree import tree_of_positions
 from clew.constraints import AnswerTable, Constraints
 from clew.constraints._folds import fold_numbers
 from clew.constraints._tables import PARAMETER
-from clew.exceptions import FewerGroupsWarning
+from clew.exceptions import FewerGroupsWarning, InvalidArgumentError
 from clew.graphs import DistanceSpace
 from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
@@ -195,6 +196,11 @@ class Anchored(NamedTuple):
 
     def tree(self) -> NDArray[np.float64]:
         """Return a hierarchy of the rows, each at the position of its nearest anchor."""
+        if not isinstance(self.linked.rows, ArrayBlocks):
+            raise InvalidArgumentError(
+                "tree_ needs the positions of all rows in memory: fit to an array in memory, or "
+                "to some of the rows"
+            )
         every = self.linked.rows.each(nearest_of_block, [None] * self.linked.rows.n_blocks)
         positions = self.linked.anchors[np.concatenate(every)].astype(np.float64)
         return tree_of_positions(self.groups.labels, positions)
