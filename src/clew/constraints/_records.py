@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clew._warnings import warn
 from clew.answers import ANSWER_WORDS, N_ROWS, ORIGINS, Kind, code_of_word
+from clew.constraints._columns import AnswerColumns
 from clew.constraints._ids import RowIds
 from clew.constraints._meanings import (
     MOST_CENTRAL,
@@ -20,7 +21,7 @@ from clew.constraints._meanings import (
     as_record_kind,
     triplets_of_most_central,
 )
-from clew.constraints._tables import AnswerColumns, AnswerTable, Tables, code_annotators
+from clew.constraints._tables import AnswerTable, Tables, code_annotators
 from clew.constraints._validation import (
     Where,
     as_rows,
