@@ -15,7 +15,12 @@ What = Literal["groups", "exemplars", "doubtful", "affinity", "answers", "all"]
 Form = Literal["", "csv", "jsonl", "parquet", "coco", "label-studio", "fiftyone", "camtrap-dp"]
 #: What says who answered what: for reviewers.
 OF_PEOPLE = ("doubtful", "answers", "all")
-TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json"}
+TYPES = {
+    "csv": "text/csv",
+    "jsonl": "application/x-ndjson",
+    "json": "application/json",
+    "zip": "application/zip",
+}
 
 
 @router.get("/export/{what}", tags=["results"], response_class=Response)

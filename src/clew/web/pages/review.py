@@ -65,7 +65,8 @@ def _reason(doubt: Doubt) -> str:
 
 def _case(doubt: Doubt) -> dict[str, Any]:
     answer = told(Logged(0, doubt.entry))
-    return {**answer, "reason": _reason(doubt), "p": round(100 * doubt.p_wrong)}
+    kind = "contradiction" if doubt.chain else "unlikely"
+    return {**answer, "reason": say(f"review.{kind}.short"), "p": round(100 * doubt.p_wrong)}
 
 
 def _fixes(answer: dict[str, Any]) -> list[dict[str, str]]:

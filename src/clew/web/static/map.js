@@ -143,7 +143,7 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
       const top = one.hull.reduce((a, b) => points.y[b] < points.y[a] ? b : a);
       const words = `${nameOf(one.group)} ${one.n.toLocaleString('en')}`,
             w = pen.measureText(words).width + 14;
-      const x = Math.min(W - w / 2, Math.max(w / 2, X(top))), y = Math.max(14, Y(top) - 2);
+      const x = Math.min(W - w / 2, Math.max(w / 2, X(top))), y = Math.max(14, Y(top) - 16);
       pen.fillStyle = colors.card;
       pen.fillRect(x - w / 2, y - 11, w, 22);
       pen.fillStyle = colors.ink;
@@ -220,7 +220,7 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
       });
       return h('tr', {}, h('td', {}, h('label', {class: 'check'}, check)),
         h('td', {class: 'mono', dir: 'auto'}, id),
-        h('td', {dir: 'auto'}, `${nameOf(points.group[i])}${points.line[i] === 'd' ? ' ×' : ''}`),
+        h('td', {dir: 'auto'}, `${nameOf(points.group[i])}${points.line[i] === 'd' && points.group[i] >= 0 ? ' ×' : ''}`),
         h('td', {class: 'num'}, `${Math.round(100 * points.sure[i])} %`));
     }));
   }
