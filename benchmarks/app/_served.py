@@ -56,12 +56,13 @@ class Served:
         self.link, is_up = "", threading.Event()
 
         def read(lines: Any) -> None:
-            for line in lines:
-                self.said.append(line)
-                found = re.search(r"Open (http\S+)", line)
-                if found:
-                    self.link = found[1]
-                    is_up.set()
+            with lines:
+                for line in lines:
+                    self.said.append(line)
+                    found = re.search(r"Open (http\S+)", line)
+                    if found:
+                        self.link = found[1]
+                        is_up.set()
             is_up.set()
 
         threading.Thread(target=read, args=(self.process.stderr,), daemon=True).start()

@@ -98,7 +98,9 @@ class Browser:
         self.held = [one for one in self.held if one["question_id"] in kept] + reply["questions"]
 
 
-def label(folder: Path, *, minutes: float, seed: int = 0) -> Hour:
+def label(
+    folder: Path, *, minutes: float, faster: float = FASTER, life: float = LIFE, seed: int = 0
+) -> Hour:
     """Label the pictures for so many minutes of a person; kill and restart meanwhile."""
     pictures, rng = load_pictures(), np.random.default_rng(seed)
     ids, y = pictures.ids, pictures.y
@@ -113,7 +115,7 @@ def label(folder: Path, *, minutes: float, seed: int = 0) -> Hour:
     with serving(pictures_in(folder)) as served:
         people = [Browser(served, name, oracle, ids) for name in ERRORS]
         owner = {"clew_session": served.secret("Owner", "owner")}
-        next_death = rng.exponential(LIFE)
+        next_death = rng.exponential(life)
         n_given = 0
         while busy < 60 * minutes:
             person = people[int(rng.integers(len(people)))]
@@ -123,9 +125,9 @@ def label(folder: Path, *, minutes: float, seed: int = 0) -> Hour:
                 continue
             busy += seconds
             n_given += 1
-            time.sleep(seconds / FASTER)
+            time.sleep(seconds / faster)
             if n_given >= next_death:
-                next_death = n_given + rng.exponential(LIFE)
+                next_death = n_given + rng.exponential(life)
                 is_worker = bool(rng.integers(2))
                 n_kills["worker" if is_worker else "app"] += 1
                 served.kill(worker=is_worker)

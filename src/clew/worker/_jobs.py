@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clew.answers import Answer, Edit
+from clew.answers import Answer, Edit, entry_from_json
 from clew.exceptions import ClewError, InvalidArgumentError
 from clew.store import Job
 from clew.worker._map import places
@@ -63,10 +63,11 @@ def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
     return {"revision": worker.revision, "parts": sorted(parts, key=len, reverse=True)}
 
 
-def leave_out(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say which items would move if one annotator had not answered."""
-    name = arguments["annotator"]
-    entries = [each.entry for each in worker.store.log() if each.entry.annotator != name]
+def what_if(worker: Worker, arguments: Mapping[str, Any]) -> Any:
+    """Say which items would move without one annotator's entries, or with further entries."""
+    without = arguments.get("without")
+    entries = [each.entry for each in worker.store.log() if each.entry.annotator != without]
+    entries += [entry_from_json(line) for line in arguments.get("entries", ())]
     session, before = worker.new_session(entries), _published(worker)
     after = session.result(previous=worker.previous).to_dict()
     was = dict(zip(before["ids"], before["group_ids"], strict=True))
@@ -132,12 +133,12 @@ def _published(worker: Worker) -> Mapping[str, Any]:
 
 #: Pixels of the longer side of a thumbnail.
 THUMBNAIL: Final = 320
-#: Items that `leave_out` names.
+#: Items that `what_if` names.
 MOST_MOVED: Final = 500
 JOBS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
     "preview": preview,
     "resplit": resplit,
-    "leave_out": leave_out,
+    "what_if": what_if,
     "recluster": recluster,
     "map": draw,
     "thumbnails": thumbnails,
