@@ -19,7 +19,9 @@ PAGES = (
 KINDS = ("pair", "triplet", "odd_one_out", "which_of", "confirm")
 MEDIA = ("image", "text", "row", "sound")
 SCRIPT = Path(__file__).parents[2] / "src/clew/web/static/patterns.js"
-STATES = tuple(re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text(), re.S)[1]))  # type: ignore[index]
+STATES = tuple(
+    re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text(), re.S)[1])
+)  # type: ignore[index]
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
@@ -43,8 +45,8 @@ def full(make_site: Any) -> Any:
     body = dict(site.store.result().body)
     ids = [entry.id for entry in entries]
     body["doubtful"] = [
-        {"entry": ids[0], "p_wrong": 0.83, "reason": "features", "chain": [], "chain_answers": []},
-        {"entry": ids[1], "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},  # noqa: E501
+        {"id": ids[0], "edit": "", "p_wrong": 0.83, "reason": "features", "chain": [], "chain_answers": []},  # noqa: E501
+        {"id": ids[1], "edit": "", "p_wrong": 0.7, "reason": "contradiction", "chain": site.ids[:3], "chain_answers": ids[2:4]},  # noqa: E501
     ]  # fmt: skip
     body["annotators"] = [
         {

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import Field
 
 from clew.answers import Answer, Edit, Kind, Retraction, new_id, now
+from clew.exports import doubt_records, doubts_of
 from clew.store import warm_up
 from clew.store.base import Annotator, Lease, Role, Store
 from clew.web.accounts import (
@@ -127,7 +128,7 @@ def _served(
     is_enough = bool(view and view.body.get("stop", {}).get("is_enough"))
     if is_enough and view is not None:
         reply |= {"finished": True, "summary": summary_of(view, counts.n_answers, counts.n_items)}
-        reply["doubtful"] = len(view.body.get("doubtful", ()))
+        reply["doubtful"] = len(doubts_of(store, view.body))
         reply["completion"] = str(person.token.scope.get("completion", ""))
     if not leases:
         reply["state"] = state_of(store, view.stored if view else None, counts.n_items)
@@ -287,7 +288,7 @@ def get_status(person: Viewer, store: StoreOf, results: ResultsOf) -> dict[str, 
         "n_edits": counts.n_edits,
         "n_groups": sum(1 for group in view.members if group >= 0) if view else None,
         "n_doubtful_items": len(view.doubtful_items) if view else None,
-        "n_doubtful_answers": len(view.body.get("doubtful", ())) if view else None,
+        "n_doubtful_answers": len(doubts_of(store, view.body)) if view else None,
         "revision": view.stored.revision if view else None,
         "last_seq": counts.last_seq,
         "remaining": remaining_of(view),
@@ -383,10 +384,13 @@ def patch_group(group: GroupId, body: GroupWords, _: Reviewer, store: StoreOf) -
 
 
 @router.get("/doubtful", tags=["results"])
-def get_doubtful(_: Reviewer, results: ResultsOf) -> dict[str, Any]:
+def get_doubtful(_: Reviewer, store: StoreOf, results: ResultsOf) -> dict[str, Any]:
     """Answers that look wrong, with the chain of answers that they contradict."""
     view = _view(results)
-    return {"revision": view.stored.revision, "doubtful": view.body.get("doubtful", [])}
+    return {
+        "revision": view.stored.revision,
+        "doubtful": doubt_records(doubts_of(store, view.body)),
+    }
 
 
 @router.get("/affinity", tags=["results"])

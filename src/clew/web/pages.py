@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from clew.answers import DIFFERENT, SAME, Answer, Edit, Entry, Retraction, new_id, now
+from clew.exports import Doubt, doubts_of
 from clew.store.base import Logged, Store
 from clew.web import charts
 from clew.web.accounts import Person, Reviewer, StoreOf, person_of
@@ -60,7 +61,7 @@ def draw(
         "project": state.store.settings().get("name") or "",
         "theme": theme if theme in ("light", "dark") else "",
         "nav": NAV[person.role] if person else (),
-        "n_doubtful": len(view.body.get("doubtful", ())) if view else 0,
+        "n_doubtful": len(doubts_of(state.store, view.body)) if view else 0,
         **values,
     }
     template = values.pop("template", f"{page}.html")
@@ -446,11 +447,8 @@ def _told(logged: Logged, presenter: Presenter) -> dict[str, Any]:
     }
 
 
-def _reason(one: dict[str, Any]) -> str:
-    kind = str(one.get("reason", ""))
-    if one.get("chain"):
-        return say("review.contradiction")
-    return say("review.outvoted" if "vote" in kind or "disagree" in kind else "review.unlikely")
+def _reason(doubt: Doubt) -> str:
+    return say("review.contradiction" if doubt.chain else "review.unlikely")
 
 
 @router.get("/review")
@@ -463,26 +461,21 @@ def review(
 ) -> Response:
     """Show doubtful answers, each with the chain that it contradicts."""
     person, view = who(request, "reviewer"), results.newest()
-    doubtful = []
-    for one in view.body.get("doubtful", ()) if view else ():
-        logged = store.entry(str(one["entry"])) if one.get("entry") else None
-        if logged is not None and logged.is_standing:
-            doubtful.append((one, logged))
+    doubtful = doubts_of(store, view.body) if view else []
     if not doubtful:
         return draw(request, "review", say("review.heading"), person, cases=[], case=None)
-    chosen = next((pair for pair in doubtful if pair[1].entry.id == case), doubtful[0])
+    one = next((doubt for doubt in doubtful if doubt.entry.id == case), doubtful[0])
     cases = [
         {
-            **_told(logged, presenter),
-            "reason": _reason(one),
-            "p": round(100 * (one.get("p_wrong") or 0)),
+            **_told(doubt.logged, presenter),
+            "reason": _reason(doubt),
+            "p": round(100 * doubt.p_wrong),
         }
-        for one, logged in doubtful[:60]
+        for doubt in doubtful[:60]
     ]
-    one, logged = chosen
-    told = _told(logged, presenter)
-    chain_ids = [str(item) for item in one.get("chain") or told["ids"]]
-    links = [store.entry(str(entry)) for entry in one.get("chain_answers") or ()]
+    told = _told(one.logged, presenter)
+    chain_ids = one.chain or told["ids"]
+    links = [store.entry(entry) for entry in one.chain_entries]
     items = presenter.items(dict.fromkeys([*chain_ids, *told["ids"]]), size=400)
     is_pair = told["is_pair"]
     return draw(
@@ -492,7 +485,7 @@ def review(
         person,
         cases=cases,
         case=told,
-        p=round(100 * (one.get("p_wrong") or 0)),
+        p=round(100 * one.p_wrong),
         chain=[items[item] for item in chain_ids if item in items],
         links=[_told(link, presenter) for link in links if link is not None],
         fixes=[
@@ -503,7 +496,11 @@ def review(
                 "text": say(f"review.fix.{name}.text", who=told["who"], said=_fixed(told, name)),
             }
             for name in (
-                ("opposite", "same", "retract", "aside") if is_pair else ("retract", "aside")
+                ("opposite", "same", "retract", "aside")
+                if is_pair
+                else ("retract", "aside")
+                if isinstance(one.entry, Answer)
+                else ("retract",)
             )
         ],
     )
@@ -525,13 +522,16 @@ class Fix(Body):
 def post_review(body: Fix, person: Reviewer, store: StoreOf) -> dict[str, Any]:
     """Take a doubtful answer back, correct it, keep it, or set its items aside."""
     logged = store.entry(body.entry)
-    if logged is None or not isinstance(logged.entry, Answer):
+    if logged is None or not isinstance(logged.entry, Answer | Edit):
         raise not_found()
     answer = logged.entry
     entries: list[Entry] = []
     if body.fix in ("retract", "opposite", "aside") and logged.is_standing:
         entries.append(Retraction(answer.id, person.name, new_id(), now(), SOURCE))
-    if body.fix in ("opposite", "same"):
+    if isinstance(answer, Edit):
+        if body.fix != "retract":
+            raise not_found()
+    elif body.fix in ("opposite", "same"):
         if answer.question.kind != "pair":
             raise not_found()
         value = answer.value if body.fix == "same" else DIFFERENT if answer.value == SAME else SAME
@@ -546,7 +546,7 @@ def post_review(body: Fix, person: Reviewer, store: StoreOf) -> dict[str, Any]:
                 source=SOURCE,
             )
         )
-    if body.fix == "aside":
+    elif body.fix == "aside":
         ids = [str(one) for one in answer.question.ids or ()]
         entries.append(
             Edit("set_aside", ids, (), person.name, id=new_id(), at=now(), source=SOURCE)
