@@ -125,8 +125,8 @@ class Lease:
     """Last entry that was learned when the question was chosen."""
     expires: float
     """When it runs out."""
-    state: Literal["held", "answered", "released", "exchanged"] = "held"
-    """What became of it; one that has run out stays "held"."""
+    state: Literal["held", "answered", "released", "exchanged", "wanted"] = "held"
+    """What became of it; one that has run out stays "held", one of `ask_of` is "wanted"."""
 
 
 class Served(NamedTuple):
@@ -575,6 +575,39 @@ class Store(ABC):
         Returns
         -------
         int
+        """
+
+    @abstractmethod
+    def ask_of(self, annotator: str, question: Question) -> bool:
+        """Have a person asked a question before others, whoever has answered it.
+
+        It is handed to them when they ask next, and again until they have answered, for a week.
+
+        Parameters
+        ----------
+        annotator : str
+            Who is to answer.
+        question : Question
+            The question, with ids.
+
+        Returns
+        -------
+        bool
+            False if they have answered it, or are to be asked already.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no such annotator.
+        """
+
+    @abstractmethod
+    def wanted(self) -> list[Lease]:
+        """Return the questions of `ask_of` that are not answered yet.
+
+        Returns
+        -------
+        list of Lease
         """
 
     @abstractmethod

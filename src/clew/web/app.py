@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, Response
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import FileResponse
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from clew.exceptions import ClewError
 from clew.items import Media
 from clew.store import open_store
-from clew.web import api, events, exports, media, pages
+from clew.web import api, pages
 from clew.web.asking import Presenter
 from clew.web.events import Watcher
+from clew.web.pages.drawing import SignedOutError, error_page, signed_out
 from clew.web.problems import Problem, add_problems
 from clew.web.results import Results
 from clew.web.security import Security
@@ -28,7 +29,7 @@ from clew.web.settings import WebSettings
 
 #: Requests that are answered at the same time; each thread holds connections and memory.
 N_THREADS = 16
-HERE = Path(__file__).parent
+STATIC = Path(__file__).parent / "static"
 
 
 def create_app(settings: WebSettings) -> FastAPI:
@@ -52,69 +53,74 @@ def create_app(settings: WebSettings) -> FastAPI:
     >>> app.title
     'clew'
     """
-
-    @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        to_thread.current_default_thread_limiter().total_tokens = N_THREADS
-        store = open_store(settings.store)
-        app.state.store = store
-        app.state.results = Results(store)
-        app.state.media = Media(settings.root, cache=settings.cache)
-        app.state.presenter = Presenter(store, app.state.media.text, settings.base_path)
-        app.state.watcher = Watcher(store, app.state.results)
-        app.state.watcher.start()
-        gc.freeze()  # what was loaded stays; the collector need not look at it again
-        try:
-            yield
-        finally:
-            await to_thread.run_sync(app.state.watcher.stop)
-            store.close()
-
     app = FastAPI(
         title="clew",
         version=metadata.version("clew"),
-        lifespan=life,
+        lifespan=_life,
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
     )
     app.state.settings = settings
-    add_problems(app, pages.error_page)
-    for part in (api, events, media, exports, pages):
-        app.include_router(part.router)
-
-    @app.exception_handler(pages.SignedOutError)
-    def signed_out(request: Request, _: Exception) -> Response:
-        return pages.signed_out(request)
-
-    app.mount("/static", Static(directory=HERE / "static"), name="static")
+    add_problems(app, error_page)
+    app.add_exception_handler(SignedOutError, lambda request, _: signed_out(request))
+    for router in (*api.ROUTERS, *pages.ROUTERS, health):
+        app.include_router(router)
+    app.mount("/static", Static(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.add_middleware(Security, settings=settings)
-
-    @app.get("/favicon.ico", include_in_schema=False)
-    def favicon() -> FileResponse:
-        return FileResponse(HERE / "static" / "logo.svg", media_type="image/svg+xml")
-
-    @app.get("/healthz", tags=["health"])
-    def healthz() -> dict[str, str]:
-        """Whether the process is alive."""
-        return {"status": "ok"}
-
-    @app.get("/readyz", tags=["health"])
-    def readyz(request: Request) -> dict[str, Any]:
-        """Whether the store answers."""
-        try:
-            request.app.state.store.last_seq()
-        except ClewError as error:
-            raise Problem(503, str(error), retry_after=2) from error
-        return {"status": "ok"}
-
-    @app.get("/version", tags=["health"])
-    def version() -> dict[str, str]:
-        """Return the version of clew."""
-        return {"version": app.version}
-
     return app
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    """Open the store when the app starts, and close it when it ends."""
+    to_thread.current_default_thread_limiter().total_tokens = N_THREADS
+    settings: WebSettings = app.state.settings
+    store = open_store(settings.store)
+    app.state.store = store
+    app.state.results = Results(store)
+    app.state.media = Media(settings.root, cache=settings.cache)
+    app.state.presenter = Presenter(store, app.state.media.text, settings.base_path)
+    app.state.watcher = Watcher(store, app.state.results)
+    app.state.watcher.start()
+    gc.freeze()  # what was loaded stays; the collector need not look at it again
+    try:
+        yield
+    finally:
+        await to_thread.run_sync(app.state.watcher.stop)
+        store.close()
+
+
+health = APIRouter(tags=["health"])
+
+
+@health.get("/favicon.ico", include_in_schema=False)
+def favicon() -> FileResponse:
+    """Return the icon that browsers ask for."""
+    return FileResponse(STATIC / "logo.svg", media_type="image/svg+xml")
+
+
+@health.get("/healthz")
+def healthz() -> dict[str, str]:
+    """Whether the process is alive."""
+    return {"status": "ok"}
+
+
+@health.get("/readyz")
+def readyz(request: Request) -> dict[str, str]:
+    """Whether the store answers."""
+    try:
+        request.app.state.store.last_seq()
+    except ClewError as error:
+        raise Problem(503, str(error), retry_after=2) from error
+    return {"status": "ok"}
+
+
+@health.get("/version")
+def version(request: Request) -> dict[str, str]:
+    """Return the version of clew."""
+    return {"version": request.app.version}
 
 
 class Static(StaticFiles):
