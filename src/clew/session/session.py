@@ -405,20 +405,21 @@ class Session:
         assert isinstance(found, Edit)
         return found
 
-    def preview(self, edit: Edit, *, previous: Any = None) -> Preview:
-        """Return what an edit would do, without applying it.
+    def preview(self, entry: Entry, *, previous: Any = None) -> Preview:
+        """Return what an edit, an answer or a retraction would do, without applying it.
 
         Parameters
         ----------
-        edit : Edit
-            The edit.
+        entry : Edit, Answer or Retraction
+            The entry. What it revokes, and an earlier answer of the same person to the same
+            question, are left out.
         previous : SessionResult or dict, default=None
             The result that people see: group ids are those of it.
 
         Returns
         -------
         Preview
-            The items that would move, the answers that contradict the edit, and the open questions
+            The items that would move, the answers that contradict the entry, and the open questions
             that it makes superfluous.
 
         Raises
@@ -430,10 +431,13 @@ class Session:
         -----
         With the strategy "guided", it takes as long as `result`.
         """
-        check_edit(edit, self._loop.items.ids)
+        if isinstance(entry, Edit):
+            check_edit(entry, self._loop.items.ids)
+        elif not isinstance(entry, Answer | Retraction):
+            raise InvalidArgumentError(f"expected an entry of clew.answers, got {entry!r}")
         with self._loop.model() as model:
             now = result_of(self._loop, model, previous)
-            return preview_of(self._loop, model, edit, now)
+            return preview_of(self._loop, model, entry, now)
 
     def set_aside(self, ids: Iterable[Hashable], *, annotator: str = "", note: str = "") -> Edit:
         """Set items aside: they are in no group, and nobody is asked about them.

@@ -182,15 +182,9 @@ class SqlStore(Store):
             )
         )
 
-    def entry(self, id: str) -> Logged | None:
-        def work(connection: Connection) -> Logged | None:
-            is_revoked = sa.exists().where(LogRow.revokes == id)
-            statement = sa.select(LogRow.seq, LogRow.line).where(LogRow.id == id)
-            row = connection.execute(statement).first()
-            revoked = connection.execute(sa.select(is_revoked)).scalar_one()
-            return None if row is None else log.logged(row.seq, row.line, bool(revoked))
-
-        return self._database.read(work)
+    def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
+        names = list(ids)
+        return self._database.read(lambda connection: log.read_entries(connection, names))
 
     def last_seq(self) -> int:
         statement = sa.select(sa.func.max(LogRow.seq))

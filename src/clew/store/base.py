@@ -422,8 +422,21 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
+        """Return the entries with these ids that the log has.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Ids; unknown ones are left out.
+
+        Returns
+        -------
+        dict of str to Logged
+        """
+
     def entry(self, id: str) -> Logged | None:
-        """Return the entry with an id.
+        """Return the entry with an id; None if the log has no such entry.
 
         Parameters
         ----------
@@ -433,8 +446,8 @@ class Store(ABC):
         Returns
         -------
         Logged or None
-            None if the log has no such entry.
         """
+        return self.entries_by_id([id]).get(id)
 
     @abstractmethod
     def last_seq(self) -> int:

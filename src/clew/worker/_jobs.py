@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clew.answers import Answer, Edit, entry_from_json
+from clew.answers import Answer, Edit, Entry, entry_from_json
 from clew.exceptions import ClewError, InvalidArgumentError
 from clew.store import Job
 from clew.worker._map import places
@@ -27,9 +27,13 @@ def do(worker: Worker, job: Job) -> Any:
 
 
 def preview(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say what an edit would move and contradict, and which questions it makes superfluous."""
-    edit = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
-    found = worker.session.preview(edit, previous=worker.previous)
+    """Say what an edit, or an entry, would move and contradict, and make superfluous."""
+    entry: Entry
+    if "entry" in arguments:
+        entry = entry_from_json(arguments["entry"])
+    else:
+        entry = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
+    found = worker.session.preview(entry, previous=worker.previous)
     return {"revision": worker.revision, **plain(found)}
 
 
