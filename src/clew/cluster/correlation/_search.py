@@ -221,9 +221,7 @@ def _moved(evidence: Evidence, pairs: Pairs, labels: Labels, *, is_fixed: bool) 
 def _split(evidence: Evidence, labels: Labels) -> Labels:
     """Split each group in two where the log-odds that the parts are one are lowest, if negative.
 
-    The splits compared are those that remove one edge of the maximum spanning tree of a group's
-    evidence. Parts of a group that no asked pair connects are joined by further edges, so that the
-    splits between them are compared too.
+    Parts are what is left of the maximum spanning tree of a group's evidence without one edge.
     """
     n, (first, second) = evidence.n_rows, evidence.pairs.T
     inside = np.flatnonzero(labels[first] == labels[second])
