@@ -187,6 +187,11 @@ def is_number(value: str, decimal: str) -> bool:
     return True
 
 
+def group_title(group: int | None, name: str = "") -> str:
+    """Return what people call a group: its name, or "group 1" for the one that files number 0."""
+    return name or ("no group" if group is None or group < 0 else f"group {group + 1}")
+
+
 def quoted(value: object) -> str:
     """Quote a field of a CSV file, and put an apostrophe before what looks like a formula."""
     # csv.writer does not quote a lone carriage return before Python 3.13.

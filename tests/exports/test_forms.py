@@ -9,10 +9,12 @@ import json
 import pytest
 from PIL import Image
 
-from clew import exports
 from clew.answers import Answer, Question
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.exports import Member
+from clew.exports._camtrap import camtrap_dp
+from clew.exports._pictures import coco, fiftyone, label_studio
+from clew.exports._tables import GROUP_COLUMNS, answer_records, group_records, table_bytes
 from clew.items import Item
 
 META = {"deployment": "cam 1", "latitude": 59.9, "longitude": 10.7, "date": "2024:05:31 08:25:38"}
@@ -30,10 +32,8 @@ def root(tmp_path):
 def images():
     """Two groups of images, one without a name, and an image in no group."""
     return [
-        Member(Item("a", "image", path="a.png", meta=META), 4, "lynx", 0.75, True, "", 3),
-        Member(
-            Item("b", "image", path="sea/b.png", meta=META), 7, "", 0.4, False, "between groups"
-        ),
+        Member(Item("a", "image", path="a.png", meta=META), 4, "lynx", 0.75, 0, "", 3),
+        Member(Item("b", "image", path="sea/b.png", meta=META), 7, "", 0.4, None, "between groups"),
         Member(Item("c", "image", path="c.png", meta=META), None),
     ]
 
@@ -56,8 +56,8 @@ def boxes():
 
 
 def test_csv_escapes_formulas():
-    hostile = Member(Item('=HYPERLINK("x")', "row"), 1, "@SUM(1)", 0.5, False, "", 2)
-    text = exports.table_bytes("csv", exports.GROUP_COLUMNS, exports.group_records([hostile]))
+    hostile = Member(Item('=HYPERLINK("x")', "row"), 1, "@SUM(1)", 0.5, None, "", 2)
+    text = table_bytes("csv", GROUP_COLUMNS, group_records([hostile]))
     (row,) = csv.DictReader(io.StringIO(text.decode()))
     assert row["id"] == '\'=HYPERLINK("x")'
     assert row["name"] == "'@SUM(1)"
@@ -66,22 +66,22 @@ def test_csv_escapes_formulas():
 
 def test_parquet_and_json_lines(images):
     pq = pytest.importorskip("pyarrow.parquet")
-    records = exports.group_records(images)
-    stored = exports.table_bytes("parquet", exports.GROUP_COLUMNS, records)
+    records = group_records(images)
+    stored = table_bytes("parquet", GROUP_COLUMNS, records)
     assert pq.read_table(io.BytesIO(stored)).to_pylist() == records
-    lines = exports.table_bytes("jsonl", exports.GROUP_COLUMNS, records).decode().splitlines()
+    lines = table_bytes("jsonl", GROUP_COLUMNS, records).decode().splitlines()
     assert [json.loads(line) for line in lines] == records
 
 
 def test_unknown_form_is_refused():
-    with pytest.raises(InvalidParameterError, match="--as coco"):
-        exports.table_bytes("coco", (), [])
+    with pytest.raises(InvalidParameterError, match="coco is no form of a table"):
+        table_bytes("coco", (), [])
 
 
 def test_answers_as_a_table():
     pair = Answer(Question("pair", ids=("a", "b")), "same", "ann")
     triplet = Answer(Question("triplet", ids=("a", "b", "c")), "second", "ben", 0.5)
-    assert exports.answer_records([pair, triplet]) == [
+    assert answer_records([pair, triplet]) == [
         {"kind": "pair", "id_i": "a", "id_j": "b", "id_k": "", "answer": "same",
          "annotator": "ann", "weight": 1.0},
         {"kind": "triplet", "id_i": "a", "id_j": "b", "id_k": "c", "answer": "second",
@@ -93,9 +93,9 @@ def test_answers_as_a_table():
 
 
 def test_coco_is_read_by_pycocotools(root, boxes):
-    coco = pytest.importorskip("pycocotools.coco", reason="pycocotools is not installed")
-    (root / "coco.json").write_bytes(exports.coco(boxes, root)["coco.json"])
-    read = coco.COCO(str(root / "coco.json"))
+    pycocotools = pytest.importorskip("pycocotools.coco", reason="pycocotools is not installed")
+    (root / "coco.json").write_bytes(coco(boxes, root)["coco.json"])
+    read = pycocotools.COCO(str(root / "coco.json"))
     assert {cat["id"]: cat["name"] for cat in read.loadCats(read.getCatIds())} == {
         4: "lynx", 7: "fox",
     }  # fmt: skip
@@ -110,7 +110,7 @@ def test_coco_is_read_by_pycocotools(root, boxes):
 def test_coco_round_trip(root, boxes):
     from clew.collections import read_collection
 
-    (root / "coco.json").write_bytes(exports.coco(boxes, root)["coco.json"])
+    (root / "coco.json").write_bytes(coco(boxes, root)["coco.json"])
     items = read_collection(root / "coco.json").items
     assert [(item.path, item.region, item.meta["category"]) for item in items] == [
         ("a.png", (4, 3, 10, 15), "lynx"), ("a.png", (0, 0, 40, 30), "fox"),
@@ -123,7 +123,7 @@ def test_label_studio_validates(root, name, request):
     interface = pytest.importorskip(
         "label_studio_sdk.label_interface", reason="label-studio-sdk is not installed"
     )
-    files = exports.label_studio(_members(name, request), root)
+    files = label_studio(_members(name, request), root)
     made = interface.LabelInterface(files["interface.xml"].decode())
     made.validate()
     tasks = json.loads(files["tasks.json"])
@@ -140,7 +140,7 @@ def _members(name, request):
 
 
 def test_label_studio_has_what_its_format_documents(root, boxes, images):
-    files = exports.label_studio(boxes, root)
+    files = label_studio(boxes, root)
     first, second = json.loads(files["tasks.json"])
     assert first["data"] == {"image": "/data/local-files/?d=a.png", "clew_id": "a.png"}
     (prediction,) = first["predictions"]
@@ -152,30 +152,30 @@ def test_label_studio_has_what_its_format_documents(root, boxes, images):
     }  # fmt: skip
     assert second["data"]["image"] == "/data/local-files/?d=sea/b.png"
     assert b'<RectangleLabels name="group" toName="item">' in files["interface.xml"]
-    tasks = json.loads(exports.label_studio(images, root)["tasks.json"])
+    tasks = json.loads(label_studio(images, root)["tasks.json"])
     assert [each["predictions"][0]["result"] for each in tasks][1:] == [
         [{"from_name": "group", "to_name": "item", "type": "choices",
-          "value": {"choices": ["group 7"]}}],
+          "value": {"choices": ["group 8"]}}],
         [],
     ]  # fmt: skip
 
 
 def test_fiftyone_has_what_its_formats_document(root, images, boxes):
-    files = exports.fiftyone(images, root)
+    files = fiftyone(images, root)
     labels, data = json.loads(files["labels.json"]), json.loads(files["data.json"])
-    assert labels["classes"] == ["lynx", "group 7"]
+    assert labels["classes"] == ["lynx", "group 8"]
     assert data.keys() == labels["labels"].keys()
     assert data["sea__b.png"] == str(root / "sea" / "b.png")
     assert labels["labels"]["sea__b.png"] == {
         "label": 1, "confidence": 0.4, "attributes": {"clew_id": "b", "doubt": "between groups"},
     }  # fmt: skip
     assert labels["labels"]["c.png"] is None
-    found = json.loads(exports.fiftyone(boxes, root)["labels.json"])["labels"]
+    found = json.loads(fiftyone(boxes, root)["labels.json"])["labels"]
     assert found["a.png"][0]["bounding_box"] == [0.1, 0.1, 0.25, 0.5]
     assert all(0 <= x <= 1 for each in found.values() for one in each for x in one["bounding_box"])
 
 
-@pytest.mark.parametrize("form", [exports.coco, exports.fiftyone])
+@pytest.mark.parametrize("form", [coco, fiftyone])
 def test_only_images_go_into_programs_for_images(root, form):
     with pytest.raises(InvalidDataError, match=r"takes items of the kind image.*use --as csv"):
         form([Member(Item("t", "text", text="a"), 1)], root)
@@ -238,7 +238,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", ["images", "boxes"])
 def test_camtrap_dp_validates(root, name, request, monkeypatch):
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
-    files = exports.camtrap_dp(request.getfixturevalue(name), root, name="Oslo, May")
+    files = camtrap_dp(request.getfixturevalue(name), root, name="Oslo, May")
     package = json.loads(files["datapackage.json"])
     for resource in package["resources"]:
         table = resource["name"]
@@ -259,15 +259,15 @@ def test_camtrap_dp_validates(root, name, request, monkeypatch):
 
 
 def test_camtrap_dp_says_what_is_seen(root, boxes, images):
-    files = exports.camtrap_dp(boxes, root, name="x")
+    files = camtrap_dp(boxes, root, name="x")
     rows = list(csv.DictReader(io.StringIO(files["observations.csv"].decode())))
     assert [row["scientificName"] for row in rows] == ["lynx", "fox", "lynx"]
     assert (rows[0]["bboxX"], rows[0]["bboxHeight"]) == ("0.1000", "0.5000")
     assert rows[0]["eventStart"] == "2024-05-31T08:25:38Z"
     assert len(list(csv.DictReader(io.StringIO(files["media.csv"].decode())))) == 2
-    files = exports.camtrap_dp(images, root, name="x", individuals=True)
+    files = camtrap_dp(images, root, name="x", individuals=True)
     rows = list(csv.DictReader(io.StringIO(files["observations.csv"].decode())))
-    assert [row["individualID"] for row in rows] == ["lynx", "group 7", ""]
+    assert [row["individualID"] for row in rows] == ["lynx", "group 8", ""]
     assert [row["observationType"] for row in rows] == ["animal", "animal", "unclassified"]
     assert json.loads(files["datapackage.json"])["project"]["individualAnimals"] is True
 
@@ -284,4 +284,4 @@ def test_camtrap_dp_says_what_is_seen(root, boxes, images):
 def test_camtrap_dp_names_what_is_missing(root, change, problem):
     member = Member(Item("a", "image", path="a.png", meta=META | change), 1, "lynx")
     with pytest.raises(InvalidDataError, match=problem):
-        exports.camtrap_dp([member], root, name="x")
+        camtrap_dp([member], root, name="x")

@@ -19,7 +19,7 @@ PAGES = (
 KINDS = ("pair", "triplet", "odd_one_out", "which_of", "confirm")
 MEDIA = ("image", "text", "row", "sound")
 SCRIPT = Path(__file__).parents[2] / "src/clew/web/static/patterns.js"
-STATES = tuple(re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text())[1]))  # type: ignore[index]
+STATES = tuple(re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text(), re.S)[1]))  # type: ignore[index]
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},

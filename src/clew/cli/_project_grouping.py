@@ -10,8 +10,8 @@ from clew.cli._grouping import Job, run
 from clew.cli._outputs import check_writable, write_or_keep
 from clew.cli._progress import Words
 from clew.cli._projects import project_and_store
-from clew.cli.export import contents
 from clew.cli.status import status_of
+from clew.exports import files_of
 
 if TYPE_CHECKING:
     from clew.collections import Project
@@ -36,7 +36,7 @@ def run_in_project(job: Job) -> dict[str, Any]:
             store.set_settings({"n_clusters": job.n_groups})
         learn(project, store, words)
         facts = status_of(project, store)
-        table = contents("groups", "csv", project, store)["groups.csv"]
+        table = files_of("groups", store)["groups.csv"]
     if job.output is not None:
         write_or_keep({job.output: table})
         words.say(f"wrote {job.output}")

@@ -13,37 +13,28 @@ import click
 from clew.cli._options import QUIET, output_option
 from clew.cli._projects import PROJECT, project_and_store
 from clew.cli._words import INTERRUPTED, counted, printable
-from clew.exceptions import InvalidDataError
 
 if TYPE_CHECKING:
-    from clew.answers import Answer
     from clew.cli._progress import Words
     from clew.collections import Project
-    from clew.exports import Member, Step
+    from clew.exports import Step
+    from clew.items import Item
     from clew.store import Store
 
-TABLES = ("csv", "jsonl", "parquet")
-PROGRAMS = ("coco", "label-studio", "fiftyone", "camtrap-dp")
-#: Forms of what can be exported, the first by default.
-FORMS: Mapping[str, tuple[str, ...]] = {
-    "groups": (*TABLES, "folders", *PROGRAMS),
-    "exemplars": TABLES,
-    "answers": ("jsonl", "csv", "parquet"),
-    "affinity": ("npz",),
-    "all": ("folder",),
-}
+WHATS = ("groups", "exemplars", "doubtful", "affinity", "answers", "all")
+AS = ("csv", "jsonl", "parquet", "folders", "coco", "label-studio", "fiftyone", "camtrap-dp")
 #: Number of steps of a plan that are printed.
 MOST_SHOWN = 20
 
 
 @click.command()
-@click.argument("what", type=click.Choice(list(FORMS)), required=False)
+@click.argument("what", type=click.Choice(WHATS), required=False)
 @PROJECT
 @output_option("F", "File, or folder, to write.  [default: tables go to the standard output]")
 @click.option(
     "--as",
     "as_",
-    type=click.Choice(["csv", "jsonl", "parquet", "folders", *PROGRAMS]),
+    type=click.Choice(AS),
     help="Form of the file.  [default: csv; jsonl for answers]",
 )
 @click.option(
@@ -67,7 +58,7 @@ MOST_SHOWN = 20
 def export(
     what: str | None, project: Path | None, output: Path | None, as_: str | None, **options: Any
 ) -> None:
-    """Write groups, exemplars, affinity, answers, or all, for other programs.
+    """Write groups, exemplars, doubtful answers, affinity, answers, or all, for other programs.
 
     --as folders copies, links or moves each item into a folder for its group; boxes are cut out of
     their photos. Nothing is overwritten, and --undo takes it back. all writes a folder from which
@@ -89,7 +80,7 @@ def export(
             raise click.UsageError("--undo stands alone: clew export --undo FOLDER")
         facts = _undo(options["undo"], project, words)
     elif what is None:
-        raise click.UsageError(f"say what to export: {', '.join(FORMS)}")
+        raise click.UsageError(f"say what to export: {', '.join(WHATS)}")
     else:
         form = _form(what, as_)
         output = None if str(output) == "-" else output
@@ -102,6 +93,8 @@ def export(
 
 
 def _form(what: str, as_: str | None) -> str:
+    from clew.exports import FORMS
+
     forms = FORMS[what]
     if as_ is None:
         return forms[0]
@@ -121,6 +114,7 @@ def _written(
     words: Words,
 ) -> dict[str, Any]:
     """Write what is asked for; return what was done."""
+    from clew import exports
     from clew.cli._outputs import check_folder, check_writable, write_folder, write_or_keep
 
     project, store = opened
@@ -130,7 +124,9 @@ def _written(
     if what == "all":
         assert output is not None
         return _all(output, project, store, options, words)
-    files = contents(what, form, project, store, individuals=options["individuals"])
+    files = exports.files_of(
+        what, store, form, root=project.root, name=project.name, individuals=options["individuals"]
+    )
     if output is None:
         (content,) = files.values()
         sys.stdout.write(content.decode())
@@ -150,59 +146,6 @@ def _written(
     return {"files": list(map(str, targets)), "dry_run": options["dry_run"]}
 
 
-def contents(
-    what: str, form: str, project: Project, store: Store, *, individuals: bool = False
-) -> dict[str, bytes]:
-    """Return the files of an export by their names."""
-    from clew import exports
-
-    if what == "affinity":
-        stored = store.artifact("affinity")
-        if stored is None:
-            raise InvalidDataError(
-                "there are no affinities yet; clew group, or clew worker, computes them"
-            )
-        return {"affinity.npz": stored[1]}
-    if what == "answers":
-        return {f"answers.{form}": _answers(form, store)}
-    names = {group.id: group.name for group in store.groups() if group.name}
-    result = store.result()
-    if result is None:
-        raise InvalidDataError("there are no groups yet; clew group makes them")
-    members = exports.members_of(store.items(), result.body, names, standing_answers(store))
-    if what == "exemplars":
-        records = exports.exemplar_records(result.body.get("exemplars", {}), names, members)
-        return {f"exemplars.{form}": exports.table_bytes(form, exports.EXEMPLAR_COLUMNS, records)}
-    if form in TABLES:
-        records = exports.group_records(members)
-        return {f"groups.{form}": exports.table_bytes(form, exports.GROUP_COLUMNS, records)}
-    used = [member for member in members if member.item.set_aside is None]
-    if form == "camtrap-dp":
-        return exports.camtrap_dp(used, project.root, name=project.name, individuals=individuals)
-    write = {"coco": exports.coco, "label-studio": exports.label_studio,
-             "fiftyone": exports.fiftyone}[form]  # fmt: skip
-    return write(used, project.root)
-
-
-def standing_answers(store: Store) -> list[Answer]:
-    """Return the answers that stand."""
-    from clew.answers import Answer
-
-    entries = [each.entry for each in store.log(only_standing=True)]
-    return [entry for entry in entries if isinstance(entry, Answer)]
-
-
-def _answers(form: str, store: Store) -> bytes:
-    """Return the whole log as JSON lines, or the answers that stand as a table."""
-    from clew import exports
-    from clew.answers import entry_to_json
-
-    if form == "jsonl":
-        return "".join(f"{entry_to_json(each.entry)}\n" for each in store.log()).encode()
-    records = exports.answer_records(standing_answers(store))
-    return exports.table_bytes(form, exports.ANSWER_COLUMNS, records)
-
-
 def _all(
     output: Path, project: Project, store: Store, options: Mapping[str, Any], words: Words
 ) -> dict[str, Any]:
@@ -210,6 +153,7 @@ def _all(
     import shutil
 
     from clew.cli._outputs import check_folder
+    from clew.exports import tables_of
     from clew.store import export_all
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
@@ -227,6 +171,9 @@ def _all(
         elif source.is_file():
             shutil.copy2(source, output / name)
             files.append(output / name)
+    for name, content in tables_of(store).items():
+        (output / name).write_bytes(content)
+        files.append(output / name)
     words.say(f"wrote {counted(len(files), 'file')} to {output}; clew import all reads them")
     return {"files": list(map(str, files)), "dry_run": False}
 
@@ -238,11 +185,7 @@ def _folders(
     from clew import exports
 
     how: Literal["copy", "link", "move"] = options["how"]
-    result = store.result()
-    if result is None:
-        raise InvalidDataError("there are no groups yet; clew group makes them")
-    names = {group.id: group.name for group in store.groups() if group.name}
-    members = exports.members_of(store.items(), result.body, names, ())
+    members = exports.grouped(store)
     steps = exports.plan(members, project.root, output, how)
     groups = {step.target.partition("/")[0] for step in steps}
     summary = (
@@ -274,31 +217,25 @@ def _folders(
         words.say(f"interrupted; clew export --undo {output} takes back what was written")
         raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
-        _follow(store, project, members, {step.id: output / step.target for step in moved})
+        items = [member.item for member in members]
+        _follow(store, project, items, {step.id: output / step.target for step in moved})
     words.say(f"done: {summary}; clew export --undo {output} takes it back")
     return facts
 
 
 def _follow(
-    store: Store, project: Project, members: Sequence[Member], places: Mapping[str, Path]
+    store: Store, project: Project, items: Sequence[Item], places: Mapping[str, Path]
 ) -> None:
     """Tell the project where files are now."""
     import os
     from dataclasses import replace
 
-    if not places:
-        return
-    items = [
-        replace(
-            member.item,
-            path=Path(os.path.realpath(places[member.item.id]))
-            .relative_to(project.root)
-            .as_posix(),
-        )
-        for member in members
-        if member.item.id in places
-    ]
-    store.add_items(items)
+    def path_of(place: Path) -> str:
+        return Path(os.path.realpath(place)).relative_to(project.root).as_posix()
+
+    moved = [replace(item, path=path_of(places[item.id])) for item in items if item.id in places]
+    if moved:
+        store.add_items(moved)
 
 
 def _undo(folder: Path, place: Path | None, words: Words) -> dict[str, Any]:
@@ -309,8 +246,7 @@ def _undo(folder: Path, place: Path | None, words: Words) -> dict[str, Any]:
     moved = {step.id: Path(step.source) for step, is_done in done if is_done and step.do == "move"}
     if moved:
         with project_and_store(place) as (project, store):
-            members = exports.members_of(store.items(), None, {}, ())
-            _follow(store, project, members, moved)
+            _follow(store, project, store.items(), moved)
     n_done = sum(is_done for _, is_done in done)
     words.say(f"took back {counted(n_done, 'file')} of {folder}")
     for problem in problems:

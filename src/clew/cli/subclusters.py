@@ -119,20 +119,13 @@ def _of_groups(options: dict[str, Any]) -> dict[str, Any]:
     """Write the surest items of each group of a project, its exemplars first."""
     from clew import exports
     from clew.cli._outputs import check_writable, csv_text, write_with_table
-    from clew.exceptions import InvalidDataError
 
     if options["report"] is not None:
         raise click.UsageError("--report needs --n-groups; clew group --report shows the groups")
     check_writable(options["output"])
     with project_and_store(options["project"]) as (_, store):
-        result = store.result()
-        if result is None:
-            raise InvalidDataError("there are no groups yet; clew group makes them")
-        names = {group.id: group.name for group in store.groups() if group.name}
-        members = exports.members_of(store.items(), result.body, names, ())
-    sure = [one for one in members if one.group is not None and not one.doubt]
-    place = {name: at for ids in result.body["exemplars"].values() for at, name in enumerate(ids)}
-    sure.sort(key=lambda one: (one.group, place.get(one.item.id, len(members)),
+        sure = [one for one in exports.grouped(store) if one.group is not None and not one.doubt]
+    sure.sort(key=lambda one: (one.group, not one.is_exemplar, one.exemplar or 0,
                                -(one.confidence or 0.0)))  # fmt: skip
     lines: list[tuple[Any, ...]] = []
     n_of: dict[Any, int] = {}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clew.answers import SAME, Answer, expand
+from clew._text import group_title
+from clew.answers import SAME, Answer, Edit, Entry, expand
 from clew.items import Item
 
 #: An item of less confidence lies between groups.
@@ -28,33 +29,42 @@ class Member:
         Name of the group; empty if it has none.
     confidence : float or None
         Probability of the group.
-    is_exemplar : bool
-        Whether it is an example of its group.
+    exemplar : int or None
+        Its place among the examples of its group, from 0; None if it is none of them.
     doubt : str
         Why somebody should look at the item again; empty if there is no reason.
     n_answers : int
         Number of answers about it.
+    subgroup : int or None
+        Number of its part of the group, from 0, the largest part first: the items that people's
+        answers hold together. None if no answer joins it to another item of its group.
     """
 
     item: Item
     group: int | None
     name: str = ""
     confidence: float | None = None
-    is_exemplar: bool = False
+    exemplar: int | None = None
     doubt: str = ""
     n_answers: int = 0
+    subgroup: int | None = None
+
+    @property
+    def is_exemplar(self) -> bool:
+        """Whether it is an example of its group."""
+        return self.exemplar is not None
 
     @property
     def title(self) -> str:
-        """Name of the group, or its number."""
-        return self.name or ("no group" if self.group is None else f"group {self.group}")
+        """What people call the group."""
+        return group_title(self.group, self.name)
 
 
 def members_of(
     items: Sequence[Item],
     result: Mapping[str, Any] | None,
     names: Mapping[int, str],
-    answers: Iterable[Answer],
+    entries: Iterable[Entry],
 ) -> list[Member]:
     """Return each item with its group.
 
@@ -66,17 +76,20 @@ def members_of(
         `SessionResult.to_dict()` of its newest result; None: no groups yet.
     names : dict of int to str
         Names of groups by their ids.
-    answers : iterable of Answer
-        The answers that stand.
+    entries : iterable of Answer, Edit or Retraction
+        The entries that stand.
 
     Returns
     -------
     list of Member
         In the order of the items.
     """
-    told = list(answers)
+    told = list(entries)
     n_answers = Counter(
-        str(name) for answer in told for name in dict.fromkeys(answer.question.ids or ())
+        str(name)
+        for answer in told
+        if isinstance(answer, Answer)
+        for name in dict.fromkeys(answer.question.ids or ())
     )
     body = result or {"ids": (), "group_ids": (), "confidence": ()}
     group_of = {
@@ -84,9 +97,20 @@ def members_of(
         for name, group in zip(body["ids"], body["group_ids"], strict=True)
     }
     confidence = dict(zip(body["ids"], body["confidence"], strict=True))
-    exemplars = {name for ids in body.get("exemplars", {}).values() for name in ids}
-    doubted = {str(each.get("id", each.get("entry"))) for each in body.get("doubtful", ())}
-    against = _contradicted(told, group_of, doubted)
+    examples = body.get("exemplars", {}).values()
+    exemplars = {name: at for ids in examples for at, name in enumerate(ids)}
+    doubted = {name for each in body.get("doubtful", ()) for name in (each["id"], each["edit"])}
+    against: set[str] = set()
+    joined: list[tuple[str, str]] = []
+    for first, second, is_same, is_edit in _pairs(told, doubted - {""}):
+        groups = group_of.get(first), group_of.get(second)
+        if None in groups:
+            continue
+        if (groups[0] == groups[1]) != is_same:
+            against.update(() if is_edit else (first, second))
+        elif is_same:
+            joined.append((first, second))
+    subgroup = _parts(joined, group_of)
 
     def member(item: Item) -> Member:
         group = group_of.get(item.id)
@@ -100,24 +124,39 @@ def members_of(
             reasons.append("not grouped yet")
         return Member(
             item, group, names.get(group, "") if group is not None else "", share,
-            item.id in exemplars, "; ".join(reasons), n_answers[item.id],
+            exemplars.get(item.id), "; ".join(reasons), n_answers[item.id], subgroup.get(item.id),
         )  # fmt: skip
 
     return [member(item) for item in items]
 
 
-def _contradicted(
-    answers: Iterable[Answer], group_of: Mapping[str, int | None], doubted: set[str]
-) -> set[str]:
-    """Return the items of answers that the groups violate, and that are not doubted."""
-    found: set[str] = set()
-    for answer in answers:
-        if answer.id in doubted or answer.weight == 0:
+def _pairs(entries: Iterable[Entry], doubted: set[str]) -> Iterator[tuple[str, str, bool, bool]]:
+    """Yield the pairs that entries imply: two ids, whether they are the same, and by an edit."""
+    for entry in entries:
+        if entry.id in doubted:
             continue
-        ids = answer.question.ids or ()
-        for first, second, said, _ in expand(answer):
-            ends = str(ids[first]), str(ids[second])
-            groups = [group_of.get(name) for name in ends]
-            if None not in groups and (groups[0] == groups[1]) != (said == SAME):
-                found.update(ends)
-    return found
+        is_edit = isinstance(entry, Edit)
+        answers = entry.answers() if isinstance(entry, Edit) else [entry]
+        for answer in answers:
+            if not isinstance(answer, Answer) or answer.weight == 0:
+                continue
+            ids = answer.question.ids or ()
+            for first, second, said, _ in expand(answer):
+                yield str(ids[first]), str(ids[second]), said == SAME, is_edit
+
+
+def _parts(joined: Iterable[tuple[str, str]], group_of: Mapping[str, int | None]) -> dict[str, int]:
+    """Return for each joined item the number of its part of the group, the largest part first."""
+    part_of: dict[str, set[str]] = {}
+    for first, second in joined:
+        one, other = part_of.get(first) or {first}, part_of.get(second) or {second}
+        small, large = sorted((one, other), key=len)
+        large |= small
+        part_of |= dict.fromkeys(small | {first, second}, large)
+    n_parts = Counter[int | None]()
+    number_of: dict[str, int] = {}
+    for part in sorted({id(part): part for part in part_of.values()}.values(), key=len)[::-1]:
+        group = group_of[min(part)]
+        number_of |= dict.fromkeys(part, n_parts[group])
+        n_parts[group] += 1
+    return number_of

@@ -13,9 +13,9 @@ from clew.exceptions import InvalidParameterError, MissingDependencyError
 from clew.exports._members import Member
 
 GROUP_COLUMNS: Final = (
-    *("id", "group", "name", "confidence", "is_exemplar", "doubtful", "doubt_reason"),
+    "id", "group", "name", "confidence", "subgroup", "is_exemplar", "doubtful", "doubt_reason",
     "n_answers",
-)
+)  # fmt: skip
 EXEMPLAR_COLUMNS: Final = ("group", "name", "position", "id", "path")
 ANSWER_COLUMNS: Final = ("kind", "id_i", "id_j", "id_k", "answer", "annotator", "weight")
 Record = dict[str, Any]
@@ -25,30 +25,24 @@ def group_records(members: Sequence[Member]) -> list[Record]:
     """Return a record for each item."""
     rows = [
         (
-            member.item.id, member.group, member.name, member.confidence, member.is_exemplar,
-            bool(member.doubt), member.doubt, member.n_answers,
+            member.item.id, member.group, "" if member.group is None else member.title,
+            member.confidence, member.subgroup, member.is_exemplar, bool(member.doubt),
+            member.doubt, member.n_answers,
         )
         for member in members
     ]  # fmt: skip
     return [dict(zip(GROUP_COLUMNS, row, strict=True)) for row in rows]
 
 
-def exemplar_records(
-    exemplars: Mapping[Any, Sequence[str]], names: Mapping[int, str], members: Sequence[Member]
-) -> list[Record]:
-    """Return a record for each example of each group, the best first."""
-    path_of = {member.item.id: member.item.path for member in members}
-    return [
-        dict(
-            zip(
-                EXEMPLAR_COLUMNS,
-                (int(group), names.get(int(group), ""), at, name, path_of.get(name)),
-                strict=True,
-            )
-        )
-        for group, ids in exemplars.items()
-        for at, name in enumerate(ids)
-    ]
+def exemplar_records(members: Sequence[Member]) -> list[Record]:
+    """Return a record for each example of each group, the most typical first."""
+    examples = [member for member in members if member.exemplar is not None]
+    examples.sort(key=lambda member: (member.group, member.exemplar))
+    rows = (
+        (member.group, member.title, member.exemplar, member.item.id, member.item.path)
+        for member in examples
+    )
+    return [dict(zip(EXEMPLAR_COLUMNS, row, strict=True)) for row in rows]
 
 
 def answer_records(answers: Iterable[Answer]) -> list[Record]:
@@ -80,7 +74,7 @@ def _cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.4f}"
-    return quoted(value)
+    return quoted(json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value)
 
 
 def json_lines(_: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:
@@ -112,7 +106,5 @@ TABLE_FORMATS: Final[
 def table_bytes(as_: str, columns: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:
     """Format records in one of `TABLE_FORMATS`."""
     if as_ not in TABLE_FORMATS:
-        raise InvalidParameterError(
-            f"--as {as_} is a form of groups; use {', '.join(TABLE_FORMATS)}"
-        )
+        raise InvalidParameterError(f"{as_} is no form of a table; use {', '.join(TABLE_FORMATS)}")
     return TABLE_FORMATS[as_](columns, records)

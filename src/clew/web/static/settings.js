@@ -1,29 +1,57 @@
 // Settings of this browser, and the two pages with a form of their own: review and progress.
-import { $, $$, api, base, request } from './shell.js';
+import {$, $$, api, base, request} from './shell.js';
 
-$$('.fix input').forEach(input => input.addEventListener('change', () => { $('#apply-fix').textContent = input.dataset.label; }));
-$$('[data-leave-out]').forEach(button => button.addEventListener('click', async () => { // what would change without one person
-  const out = $('#left-out'), name = button.dataset.leaveOut; button.disabled = true; out.textContent = out.dataset.wait.replace('{name}', name);
-  try {
-    let reply = await request(`${api}/recluster`, 'POST', { leave_out: name });
-    while (reply.status === 'waiting' || reply.status === 'running') { await new Promise(resolve => setTimeout(resolve, 500)); reply = await request(`${api}/jobs/${reply.job}`); }
-    if (reply.status === 'failed') throw new Error(reply.error);
-    const n = reply.result.n_moved ?? 0; out.textContent = (n === 1 ? out.dataset.one : out.dataset.other).replace('{name}', name).replace('{n}', n.toLocaleString('en'));
-  } catch (problem) { out.textContent = problem.message; }
-  button.disabled = false;
-}));
+$$('.fix input')
+  .forEach(
+    input => input.addEventListener('change', () => { $('#apply-fix').textContent = input.dataset.label; }));
+$$('[data-leave-out]')
+  .forEach(button => button.addEventListener('click', async () => {  // what would change without one person
+    const out = $('#left-out'), name = button.dataset.leaveOut;
+    button.disabled = true;
+    out.textContent = out.dataset.wait.replace('{name}', name);
+    try {
+      let reply = await request(`${api}/recluster`, 'POST', {leave_out: name});
+      while (reply.status === 'waiting' || reply.status === 'running') {
+        await new Promise(resolve => setTimeout(resolve, 500));
+        reply = await request(`${api}/jobs/${reply.job}`);
+      }
+      if (reply.status === 'failed') throw new Error(reply.error);
+      const n = reply.result.n_moved ?? 0;
+      out.textContent = (n === 1 ? out.dataset.one : out.dataset.other)
+                          .replace('{name}', name)
+                          .replace('{n}', n.toLocaleString('en'));
+    } catch (problem) { out.textContent = problem.message; }
+    button.disabled = false;
+  }));
 
 // what one person sets for this browser: the look, keys, questions held ahead
-const put = (name, value) => { try { value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value); } catch { /* a private window */ } };
-const get = name => { try { return localStorage.getItem(name); } catch { return null; } };
+const put = (name, value) => {
+  try {
+    value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value);
+  } catch { /* a private window */
+  }
+};
+const get = name => {
+  try {
+    return localStorage.getItem(name);
+  } catch { return null; }
+};
 $$('#theme input').forEach(input => input.addEventListener('change', () => {
-  document.cookie = `clew_theme=${input.value}; path=${base || '/'}; max-age=${input.value ? 31536000 : 0}; samesite=lax`;
-  if (input.value) document.documentElement.dataset.theme = input.value; else delete document.documentElement.dataset.theme;
+  document.cookie =
+    `clew_theme=${input.value}; path=${base || '/'}; max-age=${input.value ? 31536000 : 0}; samesite=lax`;
+  if (input.value) document.documentElement.dataset.theme = input.value;
+  else delete document.documentElement.dataset.theme;
 }));
 const single = $('#single-keys');
-if (single) { single.checked = get('clew-single-keys') !== 'off'; single.addEventListener('change', () => put('clew-single-keys', single.checked ? null : 'off')); }
+if (single) {
+  single.checked = get('clew-single-keys') !== 'off';
+  single.addEventListener('change', () => put('clew-single-keys', single.checked ? null : 'off'));
+}
 const ahead = $('#ahead');
-if (ahead) { ahead.value = get('clew-ahead') ?? 4; ahead.addEventListener('change', () => put('clew-ahead', ahead.value)); }
+if (ahead) {
+  ahead.value = get('clew-ahead') ?? 4;
+  ahead.addEventListener('change', () => put('clew-ahead', ahead.value));
+}
 const keys = $('#keys');
 if (keys) {
   const mine = JSON.parse(get('clew-keys') ?? '{}');
@@ -32,11 +60,22 @@ if (keys) {
     input.addEventListener('keydown', event => {
       if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      const key = event.key.toLowerCase(), other = $$('input[data-key]', keys).find(one => one !== input && one.value.includes(key));
+      const key = event.key.toLowerCase(),
+            other = $$('input[data-key]', keys).find(one => one !== input && one.value.includes(key));
       const error = $('.error', keys);
-      if (other) { error.textContent = error.dataset.words.replace('{key}', key).replace('{name}', other.getAttribute('aria-label')); return; }
-      error.textContent = ''; input.value = key; mine[input.dataset.key] = key; put('clew-keys', JSON.stringify(mine));
+      if (other) {
+        error.textContent =
+          error.dataset.words.replace('{key}', key).replace('{name}', other.getAttribute('aria-label'));
+        return;
+      }
+      error.textContent = '';
+      input.value = key;
+      mine[input.dataset.key] = key;
+      put('clew-keys', JSON.stringify(mine));
     });
   });
-  $('#keys-default')?.addEventListener('click', () => { put('clew-keys', null); location.reload(); });
+  $('#keys-default')?.addEventListener('click', () => {
+    put('clew-keys', null);
+    location.reload();
+  });
 }

@@ -1,21 +1,34 @@
-// What every page has: the menu, and forms and buttons that speak JSON to the API.
-import { request, uuid } from './ask.js';
-const $ = (selector, root = document) => root.querySelector(selector), $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+// What pages share: forms and buttons that speak JSON to the API, and a line that says what was done.
+import {request, uuid} from './ask.js';
+const $ = (selector, root = document) => root.querySelector(selector),
+      $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const base = document.body.dataset.base ?? '', api = `${base}/api/v1`;
-export const say = text => { const live = $('#live'); if (live) live.textContent = text; };
-
-const menu = $('#menu'), nav = $('#nav');
-const openMenu = on => { nav.classList.toggle('is-open', on); menu.setAttribute('aria-expanded', on); };
-menu?.addEventListener('click', () => openMenu(!nav.classList.contains('is-open')));
-addEventListener('keydown', event => { if (event.key === 'Escape' && nav?.classList.contains('is-open')) { openMenu(false); menu.focus(); } });
+export const say = text => {
+  const live = $('#live');
+  if (live) live.textContent = text;
+};
 
 /** A line over the bar that says what was done, with a way back. */
 export function toast(text, undo) {
   $('.toast')?.remove();
-  const box = document.createElement('div'), words = document.createElement('span'), button = document.createElement('button');
-  box.className = 'toast'; box.setAttribute('role', 'status'); words.textContent = text; box.append(words);
-  button.className = 'btn'; button.type = 'button'; button.textContent = undo ? 'Undo' : 'Close'; button.addEventListener('click', () => { box.remove(); undo?.(); });
-  box.append(button); document.body.append(box); setTimeout(() => { if (!box.matches(':focus-within')) box.remove(); }, 12000);
+  const box = document.createElement('div'), words = document.createElement('span'),
+        button = document.createElement('button');
+  box.className = 'toast';
+  box.setAttribute('role', 'status');
+  words.textContent = text;
+  box.append(words);
+  button.className = 'btn';
+  button.type = 'button';
+  button.textContent = undo ? 'Undo' : 'Close';
+  button.addEventListener('click', () => {
+    box.remove();
+    undo?.();
+  });
+  box.append(button);
+  document.body.append(box);
+  setTimeout(() => {
+    if (!box.matches(':focus-within')) box.remove();
+  }, 12000);
 }
 
 /** Forms with data-api send their fields as JSON: data-method, data-api; what to do then: data-then. */
@@ -23,8 +36,10 @@ function fields(form) {
   const body = {};
   for (const input of form.elements) {
     if (!input.name || input.disabled || (input.type === 'radio' && !input.checked)) continue;
-    if (input.dataset.list !== undefined) { body[input.name] ??= []; if (input.checked) body[input.name].push(input.value); }
-    else if (input.type === 'checkbox') body[input.name] = input.checked;
+    if (input.dataset.list !== undefined) {
+      body[input.name] ??= [];
+      if (input.checked) body[input.name].push(input.value);
+    } else if (input.type === 'checkbox') body[input.name] = input.checked;
     else body[input.name] = input.type === 'number' ? Number(input.value) : input.value;
   }
   return body;
@@ -33,24 +48,48 @@ document.addEventListener('submit', async event => {
   const form = event.target.closest('form[data-api]');
   if (!form) return;
   event.preventDefault();
-  const error = $('.error', form), said = $('.said', form); if (error) error.textContent = '';
+  const error = $('.error', form), said = $('.said', form);
+  if (error) error.textContent = '';
   try {
     const reply = await request(`${api}/${form.dataset.api}`, form.dataset.method ?? 'POST', fields(form));
-    if (form.dataset.then === 'link') { const out = $('output', form); out.hidden = false; $('input', out).value = reply.url; $('input', out).select(); }
-    else if (form.dataset.then === 'reload') location.reload();
-    if (said) { said.textContent = said.dataset.words; say(said.dataset.words); }
-  } catch (problem) { if (error) error.textContent = problem.message; say(problem.message); }
+    if (form.dataset.then === 'link') {
+      const out = $('output', form);
+      out.hidden = false;
+      $('input', out).value = reply.url;
+      $('input', out).select();
+    } else if (form.dataset.then === 'reload') location.reload();
+    if (said) {
+      said.textContent = said.dataset.words;
+      say(said.dataset.words);
+    }
+  } catch (problem) {
+    if (error) error.textContent = problem.message;
+    say(problem.message);
+  }
 });
 document.addEventListener('click', async event => {
   const button = event.target.closest('button[data-call]');
   if (!button) return;
-  if (button.dataset.sure && !button.classList.contains('is-sure')) { button.classList.add('is-sure'); button.textContent = button.dataset.sure; return; }
+  if (button.dataset.sure && !button.classList.contains('is-sure')) {
+    button.classList.add('is-sure');
+    button.textContent = button.dataset.sure;
+    return;
+  }
   button.disabled = true;
   try {
-    await request(`${api}/${button.dataset.call}`, button.dataset.method ?? 'POST', button.dataset.body ? JSON.parse(button.dataset.body) : undefined);
-    if (button.dataset.then) location.assign(base + button.dataset.then); else location.reload();
-  } catch (problem) { button.disabled = false; toast(problem.message); }
+    await request(`${api}/${button.dataset.call}`, button.dataset.method ?? 'POST',
+      button.dataset.body ? JSON.parse(button.dataset.body) : undefined);
+    if (button.dataset.then) location.assign(base + button.dataset.then);
+    else location.reload();
+  } catch (problem) {
+    button.disabled = false;
+    toast(problem.message);
+  }
 });
-$$('[data-copy]').forEach(button => button.addEventListener('click', () => { const input = $(`#${button.dataset.copy}`); input.select(); navigator.clipboard?.writeText(input.value).then(() => say(button.dataset.said)).catch(() => {}); }));
+$$('[data-copy]').forEach(button => button.addEventListener('click', () => {
+  const input = $(`#${button.dataset.copy}`);
+  input.select();
+  navigator.clipboard?.writeText(input.value).then(() => say(button.dataset.said)).catch(() => {});
+}));
 
-export { $, $$, api, base, request, uuid };
+export {$, $$, api, base, request, uuid};
