@@ -17,6 +17,8 @@ from clew.cli import main
 from clew.cli._explanations import read_saved, saved_bytes
 from clew.cluster import GuidedClustering
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 LABEL = np.repeat([2, 0, 1], 10)
 IDS = [f"w{row}" for row in range(100, 130)]
 

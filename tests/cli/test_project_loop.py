@@ -13,6 +13,8 @@ from tests.cli.projects import clew, pair
 
 from clew.collections import Project
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N = 8
 IDS = [f"{group}{number}" for group in "abc" for number in range(N)]
 
