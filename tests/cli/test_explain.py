@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from clew import Constraints
 from clew.cli import main
 from clew.cli._explanations import read_saved, saved_bytes
+from clew.cli._groups import find_groups
 from clew.cluster import GuidedClustering
 
 pytestmark = pytest.mark.usefixtures("small_search")
@@ -49,7 +50,7 @@ def test_rows_that_are_together(saved):
     done = _explain(saved, "w100", "w102")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("w100 and w102 are together, in group 0. Probability")
+    assert lines[0].startswith("w100 and w102 are together, in group 1. Probability")
     assert "- no answer about both" in lines
     assert "- other answers imply w100 = w101 = w102" in lines
     assert sum("rows nearest to" in line for line in lines) == 2
@@ -58,7 +59,7 @@ def test_rows_that_are_together(saved):
 def test_rows_that_are_apart(saved):
     done = _explain(saved, "w100", "w115")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("w100 and w115 are apart: w100 in group 0, w115 in group 1.")
+    assert lines[0].startswith("w100 and w115 are apart: w100 in group 1, w115 in group 2.")
     assert "- other answers imply w100 = w101 = w102 ≠ w115" in lines
 
 
@@ -125,9 +126,11 @@ def test_a_result_holds_all_that_explains(tmp_path):
         y, 40, n_triplets=20, n_odd_one_out=20, error=0.1, random_state=0
     ).with_weights(pair_weights=np.linspace(0, 1, 40))
     model = GuidedClustering(3, random_state=0).fit(X, constraints=known)
-    (tmp_path / "r.npz").write_bytes(saved_bytes(model, list(map(str, range(30))), known))
+    groups = find_groups(model, X, known, names=("wren",))
+    (tmp_path / "r.npz").write_bytes(saved_bytes(model, list(map(str, range(30))), known, groups))
     saved = read_saved(tmp_path / "r.npz")
     assert saved.known == known
+    assert saved.titles == ["wren", "group 2", "group 3"]
     for ours, theirs in zip(saved.doubts, model.answer_posterior_, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert saved.doubts.to_frame().equals(model.answer_posterior_.to_frame())

@@ -21,7 +21,7 @@ from clew.metrics import adjusted_rand_score
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
-HEADER = ["id", "group", "confidence", "doubtful", "doubt_reason", "n_answers"]
+HEADER = ["id", "group", "name", "confidence", "doubtful", "doubt_reason", "n_answers"]
 BLOBS = np.repeat([0, 1, 2], 10)
 
 
@@ -358,7 +358,7 @@ def test_names_of_groups_are_in_the_table(run, X, here, is_file):
     table = list(csv.DictReader(io.StringIO(done.stdout)))
     assert list(table[0])[:3] == ["id", "group", "name"]
     assert {(row["group"], row["name"]) for row in table} == {
-        ("0", "north"), ("1", "south, far"), ("2", "group 2")
+        ("0", "north"), ("1", "south, far"), ("2", "group 3")
     }  # fmt: skip
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 from tests.cli.projects import clew, pair
 
+from clew import Session
+from clew.answers import Answer, Edit, Question
 from clew.collections import Project
 
 pytestmark = pytest.mark.usefixtures("small_search")
@@ -67,6 +71,69 @@ def test_group_keeps_the_groups_in_the_project(learned):
     assert len({found[name] for name in IDS if name.startswith("a")}) == 1
 
 
+def test_every_reader_has_the_same_groups_and_doubts(here):
+    np.savez("X.npz", X=vectors(), ids=IDS)
+    project = "p"
+    assert clew("init", project, "--from", "X.npz").exit_code == 0
+    alike = [(f"{group}{at}", f"{group}{at + 1}") for group in "abc" for at in range(N - 1)]
+    apart = [(f"{group}{at}", f"c{at}") for group in "ab" for at in range(N)]
+    with Project.open(project).open_store() as store:
+        store.append(
+            [
+                *(pair(*names, "same") for names in alike),
+                *(pair(*names, "different") for names in apart),
+                pair("a0", "c1", "same", "ben"),
+                Edit("merge", tuple(IDS[:3]), tuple(IDS[8:11]), "ann"),
+                Edit("merge", tuple(IDS[3:6]), tuple(IDS[11:14]), "ann"),
+                Edit("set_aside", ("c7",), (), "ann", note="blurred"),
+            ]
+        )
+    out = ("-o", "g.csv", "--doubtful", "d.csv", "--report", "r.html", "--save", "r.npz")
+    done = clew("group", "-p", project, "--names", "wren", *out, "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts == json.loads(clew("status", "-p", project, "--json").stdout)
+    table = rows((here / "g.csv").read_text())
+    assert (here / "g.csv").read_text() == clew("export", "groups", "-p", project).stdout
+    groups = {row["id"]: row["group"] for row in table}
+    sizes = {str(one["id"]): one["size"] for one in facts["groups"]}
+    assert groups.pop("c7") == ""
+    assert sizes == Counter(groups.values()) == {groups["a0"]: 16, groups["c0"]: 7}
+    with Session.open(project) as session:
+        result = session.result()
+    found = dict(zip(result.ids, map(str, result.group_ids_.tolist()), strict=True))
+    assert found.pop("c7") == "-1"
+    assert found == groups
+    page = text_of(here / "r.html")
+    assert "23 rows in 2 groups" in page
+    assert "Wren" not in page
+    assert "group 1, 16 rows" in page
+    assert f"{facts['doubtful']} answers that look wrong" in page
+    why = clew("explain", "r.npz", "a0", "b0")
+    assert "a0 and b0 are together, in wren." in why.stdout
+    doubts = {
+        "doubtful.csv": {row["entry"] for row in rows(exported(project, "doubtful"))},
+        "review": {one["id"] for one in reviewed(project)},
+        "Session.open": {one["id"] or one["edit"] for one in result.to_dict()["doubtful"]},
+    }  # fmt: skip
+    assert len({frozenset(each) for each in doubts.values()}) == 1, doubts
+    assert len(doubts["review"]) == facts["doubtful"]
+    assert len(rows((here / "d.csv").read_text())) >= facts["doubtful"]
+
+
+def exported(project, what):
+    return clew("export", what, "-p", project).stdout
+
+
+def reviewed(project):
+    return json.loads(clew("review", "-p", project, "--no-preview", "--json").stdout)
+
+
+def text_of(path):
+    words = re.sub(r"<[^>]+>", " ", path.read_text())
+    return " ".join(words.split())
+
+
 def test_group_of_other_methods_writes_files_alone(project):
     done = clew("group", "-p", project, "--method", "pckmeans", "-k", 3, "-o", "g.csv", "-q")
     assert done.exit_code == 0, done.output
@@ -121,6 +188,7 @@ def test_ask_of_a_file_needs_no_project(project, here, monkeypatch):
         ("ask", "--answers", "a.jsonl"),
         ("ask", "--ids", "a.csv"),
         ("group", "--id-column", "x"),
+        ("group", "--seed", 3),
         ("group", "-c", "a.csv"),
         ("subclusters", "--report", "r.html"),
         ("simulate", "--truth", "kind", "--sep", ";"),
@@ -147,7 +215,10 @@ def test_review_says_what_each_change_would_do(project):
     )
     first = next(one for one in found if set(one["items"]) == {"a0", "b0"})
     assert (first["answer"], first["annotator"]) == ("same", "ben")
-    assert first["otherwise"]["moves"] == []
+    assert [(one["key"], one["does"]) for one in first["changes"]] == [
+        ("t", "take it back"), ("s", "same"), ("d", "different"),
+    ]  # fmt: skip
+    assert [one["preview"]["moves"] for one in first["changes"] if one["key"] != "s"] == [[], []]
     text = clew("review", "-p", project, "--no-preview").stdout
     assert "ben said same" in text
     taken = clew("review", "-p", project, "--take-back", first["id"])
@@ -162,10 +233,40 @@ def test_review_says_what_each_change_would_do(project):
 def test_review_on_a_terminal(project, monkeypatch):
     monkeypatch.setattr(sys.modules["clew.cli.review"], "_is_terminal", lambda: True)
     review = ("review", "-p", project, "--no-preview", "--annotator", "cleo")
-    done = clew(*review, input="x\nd\nq\n")
+    done = clew(*review, input="x\nt\nq\n")
     assert done.exit_code == 0, done.output
     with Project.open(project).open_store() as store:
-        assert [each.entry.value for each in store.log(annotator="cleo")] == [0]
+        (new,) = store.log(annotator="cleo")
+        assert not store.entry(new.entry.revokes).is_standing
+
+
+KINDS = [
+    (Answer(Question("triplet", ids=("a", "b", "c")), "first", id="x"), "a is more like b",
+     ["take it back", "a is more like b", "a is more like c"]),
+    (Answer(Question("odd_one_out", ids=("a", "b", "c")), "all_alike", id="x"), "all alike",
+     ["take it back", "a is the odd one", "b is the odd one", "c is the odd one", "all alike"]),
+    (Answer(Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 2, 1)), 1, id="x"),
+     "a belongs to the group of d",
+     ["take it back", "a belongs to the group of b", "a belongs to the group of d",
+      "none of these"]),
+    (Answer(Question("confirm", ids=("a", "b", "c"), parts=(1, 2)), 2, id="x"),
+     "c does not belong", ["take it back", "all belong together"]),
+    (Edit("not_in", ("a",), ("b",), id="x"), "not in", ["take it back"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("entry", "said", "does"), KINDS)
+def test_every_kind_of_entry_can_be_reviewed(entry, said, does):
+    from clew.cli.review import _said, changes_to
+
+    changes = changes_to(entry, "cleo")
+    assert _said(entry) == said
+    assert [change.does for change in changes] == does
+    assert changes[0].entry.revokes == "x"
+    for change in changes[1:]:
+        assert change.entry.revokes == (None if change.entry.value == entry.value else "x")
+        assert change.entry.question == entry.question
+    assert len({change.entry.id for change in changes}) == len(changes)
 
 
 def test_nothing_to_review(here):

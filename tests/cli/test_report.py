@@ -112,7 +112,7 @@ def test_annotators_are_a_dot_plot_with_intervals(page):
 def test_names_of_groups(folder):
     page = _run(folder, folder / "t.csv", "-k", 3, "--names", "<s>reds</s>,greens")
     assert "<s>reds</s>" in page.words
-    assert "group 0, 20 rows" in page.words
+    assert "group 1, 20 rows" in page.words
     assert "Group 2" in page.words
 
 

@@ -19,6 +19,7 @@ from clew.questions._answers import key_of
 from clew.questions.guided._labels import weight_of_new
 from clew.questions.guided._start_labels import (
     START_SHARE,
+    is_unconstrained,
     start_labels,
     start_share,
     unconstrained_labels,
@@ -219,8 +220,13 @@ def test_start_labels_count_less_with_each_answer():
 
 def test_other_labels_only_for_a_given_number_of_groups():
     distances = squareform(pdist(X[:12]))
-    assert unconstrained_labels(distances, None, 0, None) is None
-    assert unconstrained_labels(distances, 1, 0, None) is None
+    assert [is_unconstrained(12, number) for number in (None, 1, 3, 12)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert not is_unconstrained(1001, 3)
     first = unconstrained_labels(distances, 3, 0, 1)
     assert first.max() == 2
     assert first.tolist() == unconstrained_labels(distances, 3, 0, 2).tolist()

@@ -107,6 +107,13 @@ def partition_value(same, labels, threshold):
     return float((same - threshold)[within].sum())
 
 
+def average(labels, questions, share, start, start_share, weight, old):
+    new = (1 - share) * labels + share * questions
+    np.fill_diagonal(new, 1.0)
+    new = (1 - start_share) * new + start_share * (start[:, None] == start)
+    return (weight * new + (1 - weight) * old).astype(np.float16).astype(np.float32)
+
+
 def question_values(same, log_odds, taken, weight, central, error, tie_break):
     n = len(same)
     value = np.full((n, n), -1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.session.small import IDS, Y, oracle, session
@@ -96,6 +98,34 @@ def test_a_preview_is_what_happens(strategy: str) -> None:
         (c.id, c.before, c.after) for c in after.changes_
     }
     assert found.revision == n
+
+
+@pytest.mark.parametrize("revise", ["retract", "replace", "answer"])
+def test_a_preview_of_other_entries_is_what_happens(revise: str) -> None:
+    asking = session(strategy="guided", check_every=None).run(oracle(), 25)
+    wrong = asking.question(IDS[0], IDS[9])
+    asking.tell(wrong, "same", annotator="ben")
+    before = asking.result()
+    told = asking.answers[-1]
+    entry: Answer | Retraction = Answer(replace(wrong, rows=()), "different", "cleo", id="new")
+    if revise == "retract":
+        entry = Retraction(told.id, "cleo", id="new")
+    elif revise == "replace":
+        entry = replace(entry, revokes=told.id)
+    found = asking.preview(entry, previous=before)
+    assert len(asking.log) == found.revision == 26
+    asking.apply([entry])
+    assert {(m.id, m.before, m.after) for m in found.moves} == {
+        (c.id, c.before, c.after) for c in asking.result(before).changes_
+    }
+
+
+def test_a_preview_of_items_that_come_back() -> None:
+    asking = session(strategy="guided").run(oracle(), 20)
+    aside = asking.set_aside([IDS[3]])
+    before = asking.result()
+    found = asking.preview(Retraction(aside.id), previous=before)
+    assert [(move.id, move.before) for move in found.moves] == [(IDS[3], None)]
 
 
 def test_a_preview_names_the_answers_that_contradict_the_edit() -> None:

@@ -124,7 +124,7 @@ def test_changes_name_the_answer_that_moved_the_item() -> None:
     assert [change[:3] for change in found] == [("a", 0, 1), ("e", None, 0)]
     assert found[0].answer == answers[0]
     assert found[1].answer is None
-    assert str(found[0]) == "a moved from group 0 to 1: ann's answer"
+    assert str(found[0]) == "a moved from group 1 to group 2: ann's answer"
 
 
 def test_an_earlier_result_is_an_object_or_its_dict() -> None:

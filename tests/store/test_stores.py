@@ -252,6 +252,29 @@ def test_a_clock_that_jumps_loses_nothing_and_holds_no_question_for_long(
     assert ids_of(store.lease("bob", 2)) == [held[1].question.ids]
 
 
+def test_somebody_is_asked_what_others_have_answered(
+    store: Store, pair: Pair, clock: Clock
+) -> None:
+    fill(store, pair, n=3)
+    (lease,) = store.lease("ann", 1)
+    store.answer_and_lease("ann", [said(lease.question)], 0)
+    with pytest.raises(InvalidParameterError, match="no annotator 'bob'"):
+        store.ask_of("bob", lease.question)
+    store.put_annotator(Annotator("bob"))
+    assert store.ask_of("bob", lease.question)
+    assert not store.ask_of("bob", lease.question)
+    assert not store.ask_of("ann", lease.question)
+    assert ids_of(store.wanted()) == [lease.question.ids]
+    assert store.lease("eve", 2)[0].question != lease.question
+    assert ids_of(store.lease("bob", 2))[0] == lease.question.ids
+    store.release("bob")
+    clock.now += 60
+    (again,) = store.lease("bob", 1)
+    assert again.question == lease.question
+    store.answer_and_lease("bob", [replace(said(again.question), annotator="bob")], 1)
+    assert store.wanted() == []
+
+
 def test_leases_given_back_go_to_others(store: Store, pair: Pair) -> None:
     fill(store, pair, n=3)
     held = store.lease("ann", 3)

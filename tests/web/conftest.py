@@ -28,8 +28,8 @@ from clew.answers import Answer, Question, Retraction  # noqa: E402
 from clew.items import Item  # noqa: E402
 from clew.store import open_store  # noqa: E402
 from clew.store.base import Annotator, Role, Store  # noqa: E402
-from clew.web.app import create_app  # noqa: E402
-from clew.web.server import listen  # noqa: E402
+from clew.web.serving.app import create_app  # noqa: E402
+from clew.web.serving.server import listen  # noqa: E402
 from clew.web.settings import WebSettings  # noqa: E402
 
 SHAPES = ("disc", "square", "bar")
@@ -211,6 +211,26 @@ def site(make_site: MakeSite) -> Site:
     return make_site(result=True)
 
 
+@pytest.fixture
+def draw() -> Callable[..., list[str]]:
+    """Draw shapes into a folder."""
+    return draw_shapes
+
+
+@pytest.fixture
+def site_of() -> Iterator[Callable[[Any], Site]]:
+    """Look at a project that ``clew serve`` serves in another process."""
+    with ExitStack() as stack:
+
+        def look(served: Any) -> Site:
+            project = served.project
+            store = stack.enter_context(project.open_store())
+            settings = WebSettings(project.url, project.root, project.cache)
+            return Site(served.url, store, settings, store.item_ids())
+
+        yield look
+
+
 # ------------------------------------------------------------------ a browser
 
 
@@ -262,7 +282,17 @@ class Visitor:
 
     page: Any
     site: Site
-    noticed: list[str]
+    noticed: list[str] = field(default_factory=list)
+    _expected: list[str] = field(default_factory=list)
+
+    def expects(self, *words: str) -> None:
+        """Let pass what holds one of these words: what this test does on purpose."""
+        self._expected += words
+
+    @property
+    def unexpected(self) -> list[str]:
+        """What was noticed and not expected."""
+        return [one for one in self.noticed if not any(word in one for word in self._expected)]
 
     def go(self, path: str) -> Any:
         """Open a page of the site."""
@@ -299,7 +329,10 @@ Visit = Callable[..., Visitor]
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Visit]:
-    """Open browsers of people; at the end none has seen an error, or a request off the machine."""
+    """Open browsers of people.
+
+    At the end none has seen an error in the console or of the server, or a request elsewhere.
+    """
     visitors: list[Visitor] = []
     contexts: list[Any] = []
 
@@ -317,7 +350,7 @@ def visit(browser: Any) -> Iterator[Visit]:
                 )  # fmt: skip
         page = context.new_page()
         page.set_default_timeout(8000)
-        visitor = Visitor(page, site, [])
+        visitor = Visitor(page, site)
         page.on(
             "console",
             lambda m: (
@@ -328,10 +361,14 @@ def visit(browser: Any) -> Iterator[Visit]:
         page.on(
             "request",
             lambda r: (
-                urlsplit(r.url).hostname not in ("127.0.0.1", None)
-                and not r.url.startswith(("blob:", "data:"))
+                not r.url.startswith(("blob:", "data:"))
+                and urlsplit(r.url).netloc != urlsplit(site.url).netloc
                 and visitor.noticed.append(f"request: {r.url}")
             ),
+        )
+        page.on(
+            "response",
+            lambda r: r.status >= 500 and visitor.noticed.append(f"status: {r.status} {r.url}"),
         )
         visitors.append(visitor)
         return visitor
@@ -339,7 +376,7 @@ def visit(browser: Any) -> Iterator[Visit]:
     yield open_page
     for context in contexts:
         context.close()
-    assert [one for visitor in visitors for one in visitor.noticed] == []
+    assert [one for visitor in visitors for one in visitor.unexpected] == []
 
 
 def pair_of(ids: list[str], i: int, j: int) -> Question:

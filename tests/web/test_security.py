@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from clew.cli import main
 from clew.exceptions import InvalidParameterError
-from clew.web.exports import safe_cell
 from clew.web.security import RateLimit
 from clew.web.settings import WebSettings, is_loopback
 
@@ -145,12 +144,10 @@ def test_the_command_refuses_other_machines(tmp_path: Any) -> None:
     assert "--accounts" in done.stderr
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
-def test_no_cell_is_a_formula(cell: str) -> None:
-    """Spreadsheets take no cell for a formula; numbers stay numbers."""
-    assert safe_cell(cell) == f"'{cell}"
-    assert safe_cell("a=b") == "a=b"
-    assert safe_cell(-1.5) == -1.5
+def test_no_cell_of_an_export_is_a_formula(site: Any) -> None:
+    """Spreadsheets take the name of a group for a text."""
+    ask(site, "PATCH", "/api/v1/groups/0", json={"name": "=1+1"})
+    assert ",'=1+1," in ask(site, "GET", "/api/v1/export/groups").text
 
 
 def test_behind_a_proxy_with_a_base_path(make_site: Any) -> None:

@@ -67,7 +67,7 @@ def run_in_blocks(job: Job) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - start, 3),
     }
     if job.doubtful is not None:
-        write_together({job.doubtful: doubtful_csv(_Numbers(), answers, model)})
+        write_together({job.doubtful: doubtful_csv(_Numbers(), answers, groups.doubted)})
     with atomic_write(output, "w") as file:
         file.writelines(_lines(groups))
     print_summary(words, job, summary, model)

@@ -18,7 +18,7 @@ from sklearn.cluster import AgglomerativeClustering
 from clew._parallel import in_threads, one_library_thread
 from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
-from clew.cli._groups import Groups, doubted_answers, doubtful_csv, find_groups, groups_csv
+from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._models import build_model
 from clew.cli._outputs import check_folder, csv_text, write_folder
 from clew.cli._progress import Advance, Words
@@ -93,7 +93,7 @@ def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callab
             "answers.csv": csv_text(("kind", "id_i", "id_j", "answer"), lines),
             "report.html": _page(outcome, setting, figures, folder, ids, pixels),
             "groups.csv": groups_csv(ids, outcome.groups),
-            "doubtful.csv": doubtful_csv(ids, answers, outcome.model),
+            "doubtful.csv": doubtful_csv(ids, answers, outcome.groups.doubted),
             "demo.png": collage(outcome),
         },
         {name: png(image) for name, image in zip(ids, pixels, strict=True)},
@@ -151,7 +151,7 @@ def ward_labels(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _figures(outcome: Outcome) -> Figures:
-    doubted = [answer.at for answer in doubted_answers(outcome.model)]
+    doubted = [answer.at for answer in outcome.groups.doubted]
     means = {name: round(float(np.mean(outcome.scores[name])), 4) for name in METHODS}
     return means | {
         "answers": len(outcome.wrong),

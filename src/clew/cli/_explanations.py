@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._text import group_title
 from clew.answers import KINDS, ORIGINS
+from clew.cli._groups import Groups
 from clew.cluster.guided._explain import Explanation, GivenAnswer, explanation
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
@@ -41,23 +43,27 @@ class Saved(NamedTuple):
     """Affinities of near rows, (n_rows, n_rows)."""
     known: Constraints
     doubts: AnswerPosterior
+    titles: list[str]
+    """What people call each group."""
 
     def explain(self, i: int, j: int) -> Explanation:
         """Explain why two rows are together or apart."""
         return explanation((i, j), self.probabilities, self.known, self.doubts, self.graph)
 
 
-def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
+def saved_bytes(model: Any, ids: list[str], known: Constraints, groups: Groups) -> bytes:
     """Return the file of a result."""
     labels = model.labels_
     used, first = np.unique(labels, return_index=True)
     n_groups = model.probabilities_.shape[1]
     order = [*used[np.argsort(first)], *np.setdiff1d(np.arange(n_groups), used)]
+    titles = [groups.title(group) for group in groups.label[np.sort(first)].tolist()]
     graph = model._neighbors(np.arange(len(ids)))
     arrays: dict[str, Any] = {
         "form": _text(FORM),
         "ids": _text(ids),
         "annotators": _text(list(known.annotators)),
+        "titles": _text(titles + [group_title(at) for at in range(len(titles), n_groups)]),
     }
     arrays |= _sparse_arrays("graph", graph)
     probabilities = model.probabilities_[:, order]
@@ -126,6 +132,7 @@ def _saved(arrays: Any) -> Saved:
         _sparse("graph", arrays, (n, n)),
         known,
         AnswerPosterior(first, second, third, known, tuple(alternatives)),
+        _value(arrays["titles"]),
     )
 
 
@@ -153,13 +160,14 @@ Name = Callable[[int], str]
 MOST_NAMED = 5
 
 
-def explain_text(found: Explanation, name: Name) -> str:
+def explain_text(found: Explanation, name: Name, titles: Sequence[str]) -> str:
     """Return the whole explanation, a sentence a line."""
     i, j = found.rows
     if found.are_together:
-        where = f"together, in group {found.groups[0]}"
+        where = f"together, in {titles[found.groups[0]]}"
     else:
-        where = f"apart: {name(i)} in group {found.groups[0]}, {name(j)} in group {found.groups[1]}"
+        one, other = (titles[group] for group in found.groups)
+        where = f"apart: {name(i)} in {one}, {name(j)} in {other}"
     verdict = (
         f"{name(i)} and {name(j)} are {where}. "
         f"Probability of being in one group: {found.p_together:.2f}"

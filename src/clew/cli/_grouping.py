@@ -19,13 +19,12 @@ from clew.cli._explanations import saved_bytes
 from clew.cli._groups import (
     Groups,
     about_numbers_of,
-    doubted_answers,
     doubtful_csv,
     find_groups,
     groups_csv,
 )
 from clew.cli._models import build_model, features_for
-from clew.cli._outputs import check_writable, write_or_keep, write_with_table
+from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words
 from clew.cli._project_rows import answers_of_project
 from clew.cli._reading import RowsJob, read_rows
@@ -105,18 +104,13 @@ def run(job: Job) -> dict[str, Any]:
     }
     files: dict[Path, str | bytes] = {}
     if job.doubtful is not None:
-        files[job.doubtful] = doubtful_csv(items.ids, answers, model)
+        files[job.doubtful] = doubtful_csv(items.ids, answers, groups.doubted)
     if job.report is not None:
         made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
-        if job.project is not None:
-            made = {"Project": str(job.project)}
         found = Findings(items, X, answers, model, groups, summary, job.items, made)
         files[job.report] = report_page(found, is_number_chosen=job.n_groups is None)
     if job.save is not None:
-        files[job.save] = saved_bytes(model, items.ids, answers)
-    if job.project is not None and job.method == "guided":  # the project has the groups
-        write_or_keep(files)
-        return summary
+        files[job.save] = saved_bytes(model, items.ids, answers, groups)
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
     print_summary(words, job, summary, model)
     if len(groups.names) > len(summary["sizes"]):
@@ -257,9 +251,9 @@ def summarize(
     of_similarity = getattr(getattr(model, "similarity_", None), "error_rate_", None)
     probabilities = getattr(model, "n_clusters_probabilities_", {})
     return {
-        "rows": len(groups.label),
+        "rows": sum(groups.sizes),
         "features": n_features,
-        "sizes": np.bincount(groups.label).tolist(),
+        "sizes": groups.sizes,
         "names": list(groups.names),
         "doubtful_rows": int(groups.is_doubtful.sum()),
         "answers": len(answers),
@@ -269,7 +263,7 @@ def summarize(
             for other in getattr(model, "alternatives_", ())
         ],
         "probabilities": {str(n): round(p, 4) for n, p in probabilities.items()},
-        "doubted": len(doubted_answers(model)),
+        "doubted": len(groups.doubted),
         "error_rate": _rounded(getattr(model, "error_rate_", of_similarity)),
         "error_interval": _interval(model),
         "annotators": _rates_of_annotators(model),

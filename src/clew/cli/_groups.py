@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._text import group_title
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._outputs import csv_text
 from clew.cli._words import counted
@@ -23,7 +24,7 @@ from clew.trust.doubts import DOUBT
 UNSURE = 0.5
 #: Answers decide the number of groups if the most probable one has at least this probability.
 DECIDED = 0.6
-GROUP_COLUMNS = ("id", "group", "confidence", "doubtful", "doubt_reason", "n_answers")
+GROUP_COLUMNS = ("id", "group", "name", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
 )  # fmt: skip
@@ -60,6 +61,16 @@ class Groups(NamedTuple):
     """Number of answers about the row, don't-knows included."""
     names: tuple[str, ...] = ()
     """Names of the first groups; further groups have none."""
+    doubted: tuple[Doubted, ...] = ()
+    """The answers that are more likely wrong than right, the most doubtful first."""
+    ids: tuple[int, ...] = ()
+    """Lasting ids of the groups of a project; rows in no group have a label beyond them."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each group."""
+        sizes: list[int] = np.bincount(self.label).tolist()
+        return sizes[: len(self.ids)] if self.ids else sizes
 
     @property
     def is_doubtful(self) -> NDArray[np.bool_]:
@@ -67,8 +78,11 @@ class Groups(NamedTuple):
         return self.is_between | self.is_contradicted
 
     def title(self, group: int) -> str:
-        """Return the name of a group, or its number."""
-        return self.names[group] if group < len(self.names) else f"group {group}"
+        """Return what people call a group."""
+        if self.ids and group >= len(self.ids):
+            return group_title(None)
+        number = self.ids[group] if self.ids else group
+        return group_title(number, self.names[group] if group < len(self.names) else "")
 
 
 def find_groups(
@@ -100,6 +114,7 @@ def find_groups(
         _times_named(against, n) > 0,
         _times_named(tables, n),
         tuple(names),
+        tuple(_doubted_answers(model)),
     )
 
 
@@ -108,7 +123,7 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
     return np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n_rows)
 
 
-def doubted_answers(model: Any) -> list[Doubted]:
+def _doubted_answers(model: Any) -> list[Doubted]:
     """Return the answers that are more likely wrong than right, the most doubtful first."""
     doubted = [
         Doubted(kind, at, float(doubt[at]))
@@ -152,24 +167,23 @@ def groups_csv(ids: list[str], groups: Groups) -> str:
         np.where(groups.is_contradicted, "goes against an answer; ", ""),
     )
     label = groups.label.tolist()
-    columns: list[Iterable[object]] = [ids, label]
-    if groups.names:
-        columns.append(map(groups.title, label))
-    columns += [
+    columns: list[Iterable[object]] = [
+        ids,
+        label,
+        map(groups.title, label),
         groups.confidence.tolist(),
         (reasons != "").tolist(),
         (reason.removesuffix("; ") for reason in reasons.tolist()),
         groups.n_answers.tolist(),
     ]
-    header = GROUP_COLUMNS if not groups.names else (*GROUP_COLUMNS[:2], "name", *GROUP_COLUMNS[2:])
-    return csv_text(header, zip(*columns, strict=True))
+    return csv_text(GROUP_COLUMNS, zip(*columns, strict=True))
 
 
-def doubtful_csv(ids: Ids, answers: Constraints, model: Any) -> str:
+def doubtful_csv(ids: Ids, answers: Constraints, doubted: Iterable[Doubted]) -> str:
     """Format the answers that look wrong as CSV, the most doubtful first."""
     tables = {table.kind: table for table in answers.tables}
     lines = []
-    for kind, at, p_wrong in doubted_answers(model):
+    for kind, at, p_wrong in doubted:
         asked = tables[kind]
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
         rows = asked.rows[at].tolist()

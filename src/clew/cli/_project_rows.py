@@ -47,15 +47,20 @@ def rows_of_project(
         found = rows_of(project, callback=advance)(items)
     by_id = {item.id: item for item in items}
     used = [by_id[name] for name in found.ids]
-    rows = _rows(project, used, found.data, standardize, drop)
+    rows = rows_of_items(project, used, found.data, standardize, drop)
     if len(used) < len(items):
         words.say(f"{counted(len(items) - len(used), 'item')} cannot be read, and are left out")
     return rows
 
 
-def _rows(
-    project: Project, items: list[Item], data: Any, standardize: Standardize, drop: Sequence[str]
+def rows_of_items(
+    project: Project,
+    items: list[Item],
+    data: Any,
+    standardize: Standardize = "auto",
+    drop: Sequence[str] = (),
 ) -> Rows:
+    """Return the rows of items, of which a worker knows `data`."""
     ids = [item.id for item in items]
     kinds = {item.kind for item in items}
     empty = pd.DataFrame(index=range(len(ids)))

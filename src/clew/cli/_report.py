@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._explanations import reasons
-from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph, doubted_answers
+from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph
 from clew.cli._rows import Rows, cell
 from clew.cli._words import counted, printable, sizes_words
 from clew.cli.report import (
@@ -108,12 +108,11 @@ def report_page(
     if first is not None:
         sections.insert(0, first)
     largest = sorted(range(n_groups), key=lambda group: (-len(order[group]), group))
-    doubted = doubted_answers(found.model)
     help_of = f", with the help of {counted(summary['answers'], 'answer')}"
     view: View = {
         "brand": "clew report",
         "heading": f"{printable(found.source.resolve().name)}: "
-        f"{counted(len(groups.label), noun)} in {counted(n_groups, 'group')}"
+        f"{counted(summary['rows'], noun)} in {counted(n_groups, 'group')}"
         + help_of
         * bool(summary["answers"]),
         "lead": _lead(summary, noun, is_number_chosen=is_number_chosen),
@@ -129,8 +128,8 @@ def report_page(
             for group in sorted(largest[:MOST_GROUPS])
         ],
         "doubtful": _doubtful(found, columns[:3]),
-        "cards": [_card(found, one, columns[:2]) for one in doubted[:MOST_ROWS]],
-        "n_doubted": len(doubted),
+        "cards": [_card(found, one, columns[:2]) for one in groups.doubted[:MOST_ROWS]],
+        "n_doubted": len(groups.doubted),
         "n_answers": summary["answers"],
         "estimates_doubt": isinstance(found.model, GuidedClustering)
         or hasattr(getattr(found.model, "similarity_", None), "doubt_"),
@@ -191,7 +190,7 @@ def _group(
     groups = found.groups
     is_doubtful = groups.is_doubtful[rows]
     name = groups.title(group)
-    is_named = group < len(groups.names)
+    is_named = group < len(groups.names) and bool(groups.names[group])
     words = counted(len(rows), found.items.noun)
     if is_doubtful.any():
         words += f", {int(is_doubtful.sum()):,} doubtful"
@@ -200,8 +199,8 @@ def _group(
     unsure = rows[is_doubtful][::-1][:MOST_UNSURE]
     unsure = unsure[~np.isin(unsure, typical)]
     return {
-        "title": name if is_named else f"Group {group}",
-        "words": f"group {group}, {words}" if is_named else words,
+        "title": name if is_named else name.capitalize(),
+        "words": f"{groups._replace(names=()).title(group)}, {words}" if is_named else words,
         "traits": traits,
         "typical": _rows(found, columns, typical, f"Typical rows of {name}"),
         "unsure": _rows(found, columns, unsure, f"Least certain rows of {name}")

@@ -48,7 +48,7 @@ def explain(result: Path, first: str, second: str, by_row: bool, as_json: bool) 
     if as_json:
         click.echo(json.dumps(_record(found, saved.ids)))
     else:
-        click.echo(explain_text(found, saved.ids.__getitem__))
+        click.echo(explain_text(found, saved.ids.__getitem__, saved.titles))
 
 
 def _row(saved: Saved, value: str, *, by_row: bool) -> int:

@@ -109,8 +109,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     type=NamesOrFile(),
     metavar="'NAME,…'|FILE",
     help="Names of the groups, in the order of their numbers, which is that of their first rows: "
-    "separated by commas, or one on each line of a file. They are in the table, in a column name, "
-    "and in the report; groups beyond the last name keep their numbers.",
+    "separated by commas, or one on each line of a file. They are in the table and in the report; "
+    "groups beyond the last name keep their numbers.",
 )
 @click.option(
     "--doubtful",
@@ -169,7 +169,8 @@ def group(ctx: click.Context, /, **options: Any) -> None:
     a table may hold numbers, categories, dates and free text; values may be missing. With
     --distances the file holds distances between the rows. A .txt file that is not a table holds one
     text a line. Without a file, the rows that answers name are grouped by the answers alone.
-    Writes a table with id, group, confidence, doubtful, doubt_reason and n_answers.
+    Writes a table with id, group, name, confidence, doubtful, doubt_reason and n_answers; group
+    counts from 0, as arrays do, and name is what reports say: "group 1", or a name of --names.
 
     \b
     clew group
@@ -236,6 +237,11 @@ def _check(ctx: click.Context, options: dict[str, Any]) -> None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_layout(options)
     if not is_file:
+        for name in ("seed", "standardize", "drop"):
+            if method == "guided" and is_given(ctx, name):
+                raise click.UsageError(
+                    f"--{name} is about a file; a project keeps how it is grouped"
+                )
         if options["dask"] is not None:
             raise click.UsageError("--dask is about a file of rows; leave it out in a project")
         check_outputs(options, {}, OUTPUTS, "" if method == "guided" else "groups.csv")

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from clew._text import group_title
 from clew.cli._options import QUIET, VERBOSE
 from clew.cli._projects import PROJECT, login_name, project_and_store
 from clew.cli._words import counted, printable
-from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from clew.answers import Answer
+    from clew.answers import Answer, Edit, Entry, Question
     from clew.cli._progress import Words
     from clew.collections import Project
+    from clew.exports import Doubt
     from clew.store import Store
 
 #: Items that a message names when a change would move them.
@@ -26,16 +28,7 @@ MOST_MOVED = 5
 #: Seconds to wait for a worker that runs elsewhere.
 PATIENCE = 120.0
 NOTHING_LEFT = 3
-KEYS = {"t": "take it back", "s": "same", "d": "different", "": "next", "q": "quit"}
-
-
-class Doubt(NamedTuple):
-    """An answer that looks wrong."""
-
-    answer: Answer
-    p_wrong: float
-    reason: str
-    chain: Sequence[str]
+SOURCE = "clew review"
 
 
 @click.command()
@@ -64,10 +57,10 @@ class Doubt(NamedTuple):
 @VERBOSE
 @click.pass_context
 def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
-    """Walk through the answers that look wrong, the most doubtful first.
+    """Walk through the answers and edits that look wrong, the most doubtful first.
 
-    Shows who said what, which other answers contradict it, and which items would move if it were
-    the other way round. t takes the answer back, s and d answer the question anew, Enter goes on, q
+    Shows who said what, which other answers contradict it, and for each change which items would
+    move. t takes it back, the other keys answer the question anew in its place, Enter goes on, q
     quits. Without a terminal, only prints. The exit status is 3 if no answer looks wrong.
 
     \b
@@ -76,6 +69,7 @@ def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
     clew review --take-back 5f0c3a…
     """  # noqa: D301 - click's mark for lines to keep
     from clew.cli._progress import Words
+    from clew.exports import doubts_of
 
     quiet = options["quiet"] or options["as_json"]
     words = Words(quiet=quiet, verbose=options["verbose"])
@@ -92,19 +86,16 @@ def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
             if options["as_json"]:
                 click.echo("[]")
             ctx.exit(NOTHING_LEFT)
-        previews: list[Mapping[str, Any] | None] = [None] * len(doubts)
+        changes = [changes_to(doubt.entry, options["annotator"]) for doubt in doubts]
         if options["preview"]:
-            previews = _previews(opened, store, doubts, words)
+            changes = _previewed(opened, store, changes, words)
         if options["as_json"]:
-            records = [
-                _record(doubt, previews[at] if previews else None)
-                for at, doubt in enumerate(doubts)
-            ]
-            click.echo(json.dumps(records, ensure_ascii=False))
+            records = map(_record, doubts, changes)
+            click.echo(json.dumps(list(records), ensure_ascii=False))
             return
-        for at, doubt in enumerate(doubts):
-            click.echo(_text(at + 1, len(doubts), doubt, previews[at]))
-            if _is_terminal() and not _asked(store, doubt, options["annotator"]):
+        for at, (doubt, possible) in enumerate(zip(doubts, changes, strict=True)):
+            click.echo(_text(at + 1, len(doubts), doubt, possible))
+            if _is_terminal() and not _asked(store, possible):
                 break
 
 
@@ -112,130 +103,178 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def doubts_of(store: Store) -> list[Doubt]:
-    """Return the doubtful answers of the newest result that still stand."""
-    from clew.answers import Answer
+class Change(NamedTuple):
+    """What somebody may do about a doubtful entry."""
 
-    result = store.result()
-    if result is None:
-        raise InvalidDataError("there are no groups yet; clew group makes them, and finds doubts")
-    found = []
-    for each in result.body["doubtful"]:
-        logged = store.entry(each["id"] or each["edit"])
-        if logged is not None and logged.is_standing and isinstance(logged.entry, Answer):
-            chain = [str(name) for name in each["chain"]]
-            found.append(Doubt(logged.entry, each["p_wrong"], each["reason"], chain))
-    return sorted(found, key=lambda doubt: -doubt.p_wrong)
+    key: str
+    does: str
+    entry: Entry
+    """What is appended to the log."""
+    preview: Mapping[str, Any] | None = None
+    """What would move, and what contradicts it; None if it was not computed."""
 
 
-def _opposite(answer: Answer) -> dict[str, Any] | None:
-    """Return the edit that says the opposite of an answer about a pair."""
-    from clew.answers import SAME
+def changes_to(entry: Answer | Edit, annotator: str) -> list[Change]:
+    """Return what may be done about an entry: take it back, or answer its question anew."""
+    from clew.answers import Answer, Question, Retraction, new_id, now
 
-    if answer.question.kind != "pair":
-        return None
-    first, second = map(str, answer.question.ids or ())
-    kind = "split" if answer.value == SAME else "merge"
-    return {"kind": kind, "items": [first], "target": [second]}
+    back = Retraction(entry.id, annotator, new_id(), now(), SOURCE)
+    changes = [Change("t", "take it back", back)]
+    if isinstance(entry, Answer):
+        asked = entry.question
+        question = Question(
+            asked.kind, ids=asked.ids, origin="imported", parts=asked.parts, repeat=asked.repeat
+        )
+        changes += [
+            Change(
+                key, words,
+                Answer(question, value, annotator, id=new_id(), at=now(), source=SOURCE,
+                       revokes=None if value == entry.value else entry.id),
+            )
+            for key, value, words in _choices(asked)
+        ]  # fmt: skip
+    return changes
 
 
-def _previews(
-    project: Project, store: Store, doubts: Sequence[Doubt], words: Words
-) -> list[Mapping[str, Any] | None]:
-    """Ask the worker what the opposite of each answer would do; work here if there is none."""
-    import time
+def _choices(question: Question) -> list[tuple[str, int, str]]:
+    """Return the answers to a question: key, code and words."""
+    from clew.answers import ALL_ALIKE, DIFFERENT, NONE_OF_THESE, SAME
 
-    from clew.cli._project_grouping import learn
-
-    edits = [_opposite(doubt.answer) for doubt in doubts]
-    jobs = [None if edit is None else store.add_job("preview", edit) for edit in edits]
-    learn(project, store, words)
-    end = time.monotonic() + PATIENCE
-    found: list[Mapping[str, Any] | None] = []
-    for number in jobs:
-        job = None if number is None else store.job(number)
-        while job is not None and job.status in ("waiting", "running") and time.monotonic() < end:
-            time.sleep(0.1)
-            job = store.job(job.id)
-        is_done = job is not None and job.status == "done"
-        found.append(job.result if is_done and job is not None else None)
-        if job is not None and job.status == "failed":
-            words.say(f"what the change would do cannot be said: {job.error}")
+    kind, ids = question.kind, list(map(str, question.ids or ()))
+    if kind == "pair":
+        return [("s", SAME, "same"), ("d", DIFFERENT, "different")]
+    if kind == "confirm":
+        return [("1", 0, "all belong together")]
+    if kind == "triplet":
+        words = [f"{ids[0]} is more like {name}" for name in ids[1:]]
+    elif kind == "odd_one_out":
+        words = [f"{name} is the odd one" for name in ids]
+    else:
+        first = [sum(question.parts[: at + 1]) for at in range(len(question.parts) - 1)]
+        words = [f"{ids[0]} belongs to the group of {ids[at]}" for at in first]
+    found = [(str(value + 1), value, text) for value, text in enumerate(words)]
+    last = {"odd_one_out": (ALL_ALIKE, "all alike"), "which_of": (NONE_OF_THESE, "none of these")}
+    if kind in last:
+        found.append((str(len(found) + 1), *last[kind]))
     return found
 
 
-def _record(doubt: Doubt, preview: Mapping[str, Any] | None) -> dict[str, Any]:
-    answer = doubt.answer
+def _previewed(
+    project: Project, store: Store, changes: Sequence[Sequence[Change]], words: Words
+) -> list[list[Change]]:
+    """Ask the worker what each change would do; work here if there is none."""
+    import time
+
+    from clew.answers import entry_to_json
+    from clew.cli._project_grouping import learn
+
+    jobs = {
+        change.entry.id: store.add_job("preview", {"entry": entry_to_json(change.entry)})
+        for possible in changes
+        for change in possible
+    }
+    learn(project, store, words)
+    end = time.monotonic() + PATIENCE
+    found: dict[str, Mapping[str, Any] | None] = {}
+    for id, number in jobs.items():
+        job = store.job(number)
+        while job is not None and job.status in ("waiting", "running") and time.monotonic() < end:
+            time.sleep(0.1)
+            job = store.job(number)
+        found[id] = job.result if job is not None and job.status == "done" else None
+        if job is not None and job.status == "failed":
+            words.say(f"what a change would do cannot be said: {job.error}")
+    return [
+        [change._replace(preview=found[change.entry.id]) for change in possible]
+        for possible in changes
+    ]
+
+
+def _record(doubt: Doubt, changes: Sequence[Change]) -> dict[str, Any]:
+    from clew.exports import doubt_records
+
+    entry = doubt.entry
+    (record,) = doubt_records([doubt])
     return {
-        "id": answer.id,
-        "kind": answer.question.kind,
-        "items": list(map(str, answer.question.ids or ())),
-        "answer": _word(answer),
-        "annotator": answer.annotator,
-        "at": answer.at,
-        "p_wrong": doubt.p_wrong,
-        "reason": doubt.reason,
-        "chain": list(doubt.chain),
-        "otherwise": preview,
+        "id": record["entry"],
+        **{name: record[name] for name in ("kind", "items")},
+        "answer": _said(entry),
+        "annotator": entry.annotator,
+        "at": entry.at,
+        **{name: record[name] for name in ("p_wrong", "reason", "chain")},
+        "changes": [
+            {"key": change.key, "does": change.does, "preview": change.preview}
+            for change in changes
+        ],
     }
 
 
-def _word(answer: Answer) -> str:
-    from clew.answers import ANSWER_WORDS
+def _said(entry: Answer | Edit) -> str:
+    from clew.answers import Edit
 
-    words = {code: word for word, code in ANSWER_WORDS.get(answer.question.kind, {}).items()}
-    return words.get(answer.value, str(answer.value)).replace("_", " ")
+    if isinstance(entry, Edit):
+        return entry.kind.replace("_", " ")
+    words = {value: text for _, value, text in _choices(entry.question)}
+    if entry.question.kind == "confirm" and entry.value > 0:
+        members = list(map(str, entry.question.ids or ()))[entry.question.parts[0] :]
+        out = [name for at, name in enumerate(members) if entry.value >> at & 1]
+        return f"{', '.join(out)} {'does' if len(out) == 1 else 'do'} not belong"
+    return words.get(entry.value, str(entry.value))
 
 
-def _text(number: int, n: int, doubt: Doubt, preview: Mapping[str, Any] | None) -> str:
-    answer = doubt.answer
-    names = " and ".join(printable(str(name)) for name in answer.question.ids or ())
-    who = printable(answer.annotator) or "somebody"
+def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
+    from clew.answers import items_of
+
+    entry = doubt.entry
+    named = [printable(str(name)) for name in items_of(entry)]
+    more = f" and {len(named) - MOST_MOVED:,} more" if len(named) > MOST_MOVED else ""
+    who = printable(entry.annotator) or "somebody"
     lines = [
-        f"{number} of {n}: {names}",
-        f"    {who} said {_word(answer)}{f' at {answer.at}' if answer.at else ''}; wrong with "
-        f"probability {doubt.p_wrong:.2f}  [{answer.id}]",
+        f"{number} of {n}: {', '.join(named[:MOST_MOVED])}{more}",
+        f"    {who} said {printable(_said(entry))}{f' at {entry.at}' if entry.at else ''}; wrong "
+        f"with probability {doubt.p_wrong:.2f}  [{entry.id}]",
     ]
     if doubt.reason:
         lines.append(f"    {printable(doubt.reason)}")
     elif doubt.chain:
         lines.append(f"    other answers lead over {', '.join(map(printable, doubt.chain))}")
-    if preview is not None:
-        lines.append(f"    the other way round, {_moves(preview)}")
+    lines += [
+        f"    {change.key}  {printable(change.does)}: {_moves(change.preview)}"
+        for change in changes
+        if change.preview is not None
+    ]
     return "\n".join(lines)
 
 
 def _moves(preview: Mapping[str, Any]) -> str:
-    moves = preview["moves"]
-    if not moves:
-        return "no item would move"
-    named = ", ".join(
-        f"{printable(str(move['id']))} to group {move['after']}" for move in moves[:MOST_MOVED]
-    )
-    more = f", and {len(moves) - MOST_MOVED} more" if len(moves) > MOST_MOVED else ""
     against = len(preview.get("contradicts", ()))
     chains = f"; {counted(against, 'chain')} of answers contradict it" if against else ""
+    moves = preview["moves"]
+    if not moves:
+        return f"no item would move{chains}"
+    named = ", ".join(
+        f"{printable(str(move['id']))} to {group_title(move['after'])}"
+        for move in moves[:MOST_MOVED]
+    )
+    more = f", and {len(moves) - MOST_MOVED} more" if len(moves) > MOST_MOVED else ""
     return f"{counted(len(moves), 'item')} would move: {named}{more}{chains}"
 
 
-def _asked(store: Store, doubt: Doubt, annotator: str) -> bool:
+def _asked(store: Store, changes: Sequence[Change]) -> bool:
     """Ask what to do; return whether to go on."""
-    from clew.answers import Answer, Question
-
-    question = doubt.answer.question
-    is_pair = question.kind == "pair"
-    keys = {key: word for key, word in KEYS.items() if is_pair or key not in ("s", "d")}
-    shown = ", ".join(f"{key or 'Enter'} {word}" for key, word in keys.items())
+    change_of = {change.key: change for change in changes}
+    keys = {key: printable(change.does) for key, change in change_of.items()}
+    shown = ", ".join(f"{key} {words}" for key, words in keys.items())
     while True:
-        key = click.prompt(f"    {shown}", default="", show_default=False, err=True).strip().lower()
-        if key in keys:
+        key = click.prompt(
+            f"    {shown}, Enter next, q quit", default="", show_default=False, err=True
+        )
+        key = key.strip().lower()
+        if key in ("", "q", *change_of):
             break
-    if key == "t":
-        _take_back(store, [doubt.answer.id], annotator)
-    elif key in ("s", "d"):
-        anew = Question(question.kind, ids=question.ids, origin="imported")
-        store.append([Answer(anew, KEYS[key], annotator, source="clew review")])
-    return key != "q"
+    if key in change_of:
+        store.append([change_of[key].entry])
+    return bool(key != "q")
 
 
 def _take_back(store: Store, ids: Sequence[str], annotator: str) -> None:
@@ -248,4 +287,4 @@ def _take_back(store: Store, ids: Sequence[str], annotator: str) -> None:
                 "there is no answer" if logged is None else "it was taken back before: the answer"
             )
             raise InvalidParameterError(f"{what} {each!r}; clew review --json lists ids")
-    store.append([Retraction(each, annotator, source="clew review") for each in ids])
+    store.append([Retraction(each, annotator, source=SOURCE) for each in ids])

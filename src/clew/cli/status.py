@@ -40,6 +40,8 @@ def status(project: Path | None, as_json: bool) -> None:
 
 def status_of(project: Project, store: Store) -> dict[str, Any]:
     """Return what is stored about a project, for JSON."""
+    from clew.exports import doubts_of
+
     counts, result, worker = store.counts(), store.result(), store.worker()
     names = {group.id: group.name for group in store.groups()}
     body: Mapping[str, Any] = {} if result is None else result.body
@@ -60,7 +62,7 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
             {"id": group, "name": names.get(group, ""), "size": size}
             for group, size in sizes.most_common()
         ],
-        "doubtful": len(body.get("doubtful", ())),
+        "doubtful": len(doubts_of(store, body)) if body else 0,
         "violated": body.get("n_violated"),
         "quality": body.get("quality"),
         "remaining": body.get("remaining"),

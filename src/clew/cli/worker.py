@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from pathlib import Path
@@ -17,8 +18,9 @@ from clew.cli._projects import PROJECT, find_project
 @click.option(
     "--once", is_flag=True, help="End when everything is learned and published, and no job waits."
 )
+@click.option("--until-closed", is_flag=True, hidden=True, help="End when standard input closes.")
 @QUIET
-def worker_command(project: Path | None, once: bool, quiet: bool) -> None:
+def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: bool) -> None:
     """Learn the answers of a project, publish its groups and suggest questions.
 
     One worker at a time has a project; a second one waits until the first has ended, or was not
@@ -36,6 +38,13 @@ def worker_command(project: Path | None, once: bool, quiet: bool) -> None:
     found, words, stop = find_project(project), Words(quiet=quiet), threading.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop.set())
+
+    def wait_for_end() -> None:
+        os.read(0, 1)  # nothing is ever written
+        stop.set()
+
+    if until_closed:
+        threading.Thread(target=wait_for_end, daemon=True).start()
     with found.open_store() as store, words.bar("Features") as advance:
         words.say(f"working on {found.name}; Ctrl-C ends it")
         media = Media(found.root, cache=found.cache)

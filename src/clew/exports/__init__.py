@@ -3,7 +3,11 @@
 Names with "as" are for clew itself: the command line and the app write these files.
 """
 
-from clew.exports._doubts import Doubt as Doubt, doubts_of as doubts_of
+from clew.exports._doubts import (
+    Doubt as Doubt,
+    doubt_records as doubt_records,
+    doubts_of as doubts_of,
+)
 from clew.exports._files import (
     FORMS as FORMS,
     PROGRAMS as PROGRAMS,
@@ -20,4 +24,4 @@ from clew.exports._folders import (
     safe_name as safe_name,
     undo as undo,
 )
-from clew.exports._members import Member as Member
+from clew.exports._members import AGAINST as AGAINST, BETWEEN as BETWEEN, Member as Member

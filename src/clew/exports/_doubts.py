@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from clew.answers import Answer, Edit, entry_to_json, items_of
 from clew.exceptions import InvalidDataError
-from clew.store import Store
+from clew.store import Logged, Store
 
 DOUBT_COLUMNS: Final = (
     "entry", "kind", "items", "answer", "annotator", "time", "p_wrong", "reason", "chain",
@@ -23,7 +23,7 @@ class Doubt:
 
     Parameters
     ----------
-    entry : Answer or Edit
+    logged : Logged
         The entry of the log.
     p_wrong : float
         Probability that it is wrong.
@@ -35,20 +35,27 @@ class Doubt:
         Ids of the entries of that path.
     """
 
-    entry: Answer | Edit
+    logged: Logged
     p_wrong: float
     reason: str
     chain: tuple[str, ...]
     chain_entries: tuple[str, ...]
 
+    @property
+    def entry(self) -> Answer | Edit:
+        """The answer, or the edit."""
+        return cast(Answer | Edit, self.logged.entry)
 
-def doubts_of(store: Store) -> list[Doubt]:
+
+def doubts_of(store: Store, body: Mapping[str, Any] | None = None) -> list[Doubt]:
     """Return the doubtful entries of the newest result that still stand, the worst first.
 
     Parameters
     ----------
     store : Store
         The store of the project.
+    body : mapping, default=None
+        The newest result, if it was read already.
 
     Returns
     -------
@@ -60,20 +67,25 @@ def doubts_of(store: Store) -> list[Doubt]:
     InvalidDataError
         If there is no result yet.
     """
-    result = store.result()
-    if result is None:
-        raise InvalidDataError("there are no groups yet; clew group makes them, and finds doubts")
-    found: dict[str, Doubt] = {}
-    for each in sorted(result.body["doubtful"], key=lambda one: -one["p_wrong"]):
-        id = each["edit"] or each["id"]
-        logged = None if id in found else store.entry(id)
-        if logged is None or not logged.is_standing or not isinstance(logged.entry, Answer | Edit):
-            continue
-        found[id] = Doubt(
-            logged.entry, each["p_wrong"], each["reason"], tuple(map(str, each["chain"])),
+    if body is None:
+        result = store.result()
+        if result is None:
+            raise InvalidDataError(
+                "there are no groups yet; clew group makes them, and finds doubts"
+            )
+        body = result.body
+    worst: dict[str, Mapping[str, Any]] = {}
+    for each in sorted(body["doubtful"], key=lambda one: -one["p_wrong"]):
+        worst.setdefault(each["edit"] or each["id"], each)
+    logged = store.entries_by_id(worst)
+    return [
+        Doubt(
+            logged[id], each["p_wrong"], each["reason"], tuple(map(str, each["chain"])),
             tuple(each["chain_answers"]),
-        )  # fmt: skip
-    return list(found.values())
+        )
+        for id, each in worst.items()
+        if id in logged and logged[id].is_standing
+    ]  # fmt: skip
 
 
 def doubt_records(doubts: Iterable[Doubt]) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ from clew.items import Item
 
 #: An item of less confidence lies between groups.
 UNSURE = 0.5
+#: Reasons to look at an item again.
+BETWEEN, AGAINST = "between groups", "goes against an answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,9 @@ def members_of(
         share = confidence.get(item.id)
         reasons = [f"set aside: {item.set_aside}"] if item.set_aside is not None else []
         if group is not None and share is not None and share < UNSURE:
-            reasons.append("between groups")
+            reasons.append(BETWEEN)
         if item.id in against:
-            reasons.append("goes against an answer")
+            reasons.append(AGAINST)
         if item.id not in group_of and item.set_aside is None and result is not None:
             reasons.append("not grouped yet")
         return Member(

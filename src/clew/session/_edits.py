@@ -1,32 +1,33 @@
-"""What an edit would do, before it is applied."""
+"""What an entry would do, before it is applied."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import SAME, Answer, Edit, Question
+from clew.answers import SAME, Answer, Edit, Entry, Question, Retraction, expand
 from clew.cluster.guided._explain import chain_of_answers
 from clew.questions._answers import KnownPairs
 from clew.questions._strategy import in_order_of_rows
 from clew.session._chooser import Chooser
 from clew.session._groups import Change, Evidence, changes_of, groups_before, held, matched
+from clew.session._log import as_learned
 from clew.session._loop import Loop
 from clew.session._result import SessionResult, answers_of_chain, doubts_of
 
 
 class Contradiction(NamedTuple):
-    """A chain of answers that contradicts an edit; print it to read it."""
+    """A chain of answers that contradicts an entry; print it to read it."""
 
     pair: tuple[Hashable, Hashable]
-    """Ids of two items that the edit calls the same, or different."""
+    """Ids of two items that the entry calls the same, or different."""
     chain: tuple[Hashable, ...]
     """Ids of a path of items from the one to the other: the answers imply that consecutive items
-    are the same, except for one pair if the edit calls the two the same."""
+    are the same, except for one pair if the entry calls the two the same."""
     answers: tuple[Answer, ...]
     """The answers of the path."""
 
@@ -36,39 +37,38 @@ class Contradiction(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What an edit would do."""
+    """What an entry would do."""
 
     moves: tuple[Change, ...]
     """The items that would be in another group."""
     contradicts: tuple[Contradiction, ...]
-    """For each pair that the edit implies and other answers deny, the chain of these answers."""
+    """For each pair that the entry implies and other answers deny, the chain of these answers."""
     superfluous: tuple[Question, ...]
-    """Open questions whose answers would follow from the edit."""
+    """Open questions whose answers would follow from the entry."""
     revision: int
     """Number of entries of the log that the preview takes into account."""
 
 
-def preview_of(loop: Loop, model: Chooser, edit: Edit, result: SessionResult) -> Preview:
-    """Compare the groups with and without an edit; `result` is that of now."""
+def preview_of(loop: Loop, model: Chooser, entry: Entry, result: SessionResult) -> Preview:
+    """Compare the groups with and without an entry; `result` is that of now."""
     strategy, n = model.strategy, len(loop.items.ids)
-    answers = list(strategy.answers)
-    said = [_located(loop, answer) for answer in edit.answers()]
+    said = _implied(loop, model, entry)
+    answers = [answer for answer in strategy.answers if not _is_replaced(answer, entry)]
     before = groups_before(result, loop.items.ids)
     labels = _labels(model, answers, said)
-    labels[[*model.barred.aside]] = -1
-    if edit.kind == "set_aside":
-        labels[list(loop.log.rows_of(edit.items))] = -1
+    with loop.recording:
+        edits = [each for each in loop.log.standing if each.id != entry.revokes]
+    for edit in (*edits, entry):
+        if isinstance(edit, Edit) and edit.kind == "set_aside":
+            labels[list(loop.log.rows_of(edit.items))] = -1
     evidence = Evidence.of([*answers, *said])
     after, _ = matched(in_order_of_rows(labels), before)
     after = held(before, after, evidence)
     doubts = doubts_of(strategy, result.labels_, loop.items.ids, model.settled())
     names = loop.items.ids.names
     found = []
-    for answer in said:
-        i, j = answer.question.rows
-        chain, parted = chain_of_answers(
-            i, j, doubts.constraints, doubts, together=answer.value != SAME
-        )
+    for i, j, value in _pairs(said):
+        chain, parted = chain_of_answers(i, j, doubts.constraints, doubts, together=value != SAME)
         if chain:
             ids = tuple(names[row] for row in chain)
             links = answers_of_chain(chain, parted, answers)
@@ -78,13 +78,39 @@ def preview_of(loop: Loop, model: Chooser, edit: Edit, result: SessionResult) ->
     return Preview(
         changes_of(names, before, after, evidence),
         tuple(found),
-        tuple(question for question in pending if _follows(question, answers, said, edit, n, loop)),
+        tuple(
+            question for question in pending if _follows(question, answers, said, entry, n, loop)
+        ),
         model.n_learned,
     )
 
 
-def _located(loop: Loop, answer: Answer) -> Answer:
-    return replace(answer, question=loop.located(answer.question))
+def _implied(loop: Loop, model: Chooser, entry: Entry) -> list[Answer]:
+    """Return the answers that the strategy would learn of an entry."""
+    if isinstance(entry, Retraction):
+        return []
+    answers = entry.answers() if isinstance(entry, Edit) else (entry,)
+    located = (replace(each, question=loop.located(each.question)) for each in answers)
+    kinds = model.strategy.learns_kinds
+    return [one for answer in located for one in as_learned(answer, kinds)]
+
+
+def _is_replaced(answer: Answer, entry: Entry) -> bool:
+    """Whether an answer that was learned is not, if an entry comes."""
+    if entry.revokes:
+        return entry.revokes in (answer.id, answer.edit)
+    return (
+        isinstance(entry, Answer)
+        and entry.annotator == answer.annotator
+        and entry.question == answer.question
+    )
+
+
+def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[int, int, int]]:
+    for answer in answers:
+        rows = answer.question.rows
+        for i, j, value, _ in expand(answer):
+            yield rows[i], rows[j], value
 
 
 def _labels(model: Chooser, answers: list[Answer], said: list[Answer]) -> NDArray[np.int64]:
@@ -103,15 +129,15 @@ def _follows(
     question: Question,
     answers: list[Answer],
     said: list[Answer],
-    edit: Edit,
+    entry: Entry,
     n: int,
     loop: Loop,
 ) -> bool:
-    """Whether the answer to a question follows from an edit and the answers, and not from these."""
+    """Whether an answer follows from an entry and the answers, and not from these."""
     rows = question.rows
-    if edit.kind in ("set_aside", "lock"):
-        shared = len(set(loop.log.rows_of(edit.items)) & set(rows))
-        return shared > (edit.kind == "lock")
+    if isinstance(entry, Edit) and entry.kind in ("set_aside", "lock"):
+        shared = len(set(loop.log.rows_of(entry.items)) & set(rows))
+        return shared > (entry.kind == "lock")
     pairs = np.array([(rows[0], row) for row in rows[1:]])
     with_edit = KnownPairs(n)
     with_edit.add([*said, *answers])

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from clew._text import group_title
 from clew.answers import SAME, Answer, expand
 from clew.constraints._ids import RowIds
 from clew.exceptions import InvalidArgumentError
@@ -33,7 +34,7 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         why = "" if self.answer is None else f": {self.answer.annotator or 'somebody'}'s answer"
-        return f"{self.id} moved from group {self.before} to {self.after}{why}"
+        return f"{self.id} moved from {group_title(self.before)} to {group_title(self.after)}{why}"
 
 
 class Before(NamedTuple):

@@ -79,7 +79,7 @@ class SessionLog:
             found.pop(key, None)
             found[key] = (entry,)
         return [
-            one for each in found.values() for answer in each for one in _as_learned(answer, kinds)
+            one for each in found.values() for answer in each for one in as_learned(answer, kinds)
         ]
 
     def _located(self, answer: Answer) -> Answer:
@@ -146,7 +146,8 @@ def _is_better(answer: Answer, other: Answer) -> bool:
     return answer.is_evidence
 
 
-def _as_learned(answer: Answer, kinds: Sequence[Kind]) -> Iterable[Answer]:
+def as_learned(answer: Answer, kinds: Sequence[Kind]) -> Iterable[Answer]:
+    """Return an answer as a strategy that learns some kinds of questions learns it."""
     if answer.value < DONT_KNOW:
         answer = replace(answer, value=DONT_KNOW, bad=())
     return [answer] if answer.question.kind in kinds else as_table_answers([answer])

@@ -37,6 +37,11 @@ CHUNK = 1000
 T = TypeVar("T")
 
 
+_LATER = aliased(LogRow)
+IS_REVOKED = sa.exists().where(_LATER.revokes == LogRow.id)
+ENTRIES = sa.select(LogRow.seq, LogRow.line, IS_REVOKED)
+
+
 def chunks(values: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
     """Cut values into lists of at most `size`."""
     left = iter(values)
@@ -144,9 +149,7 @@ def read_log(
     limit: int | None,
 ) -> list[Logged]:
     """Read entries; `Store.log` says which."""
-    later = aliased(LogRow)
-    is_revoked = sa.exists().where(later.revokes == LogRow.id)
-    statement = sa.select(LogRow.seq, LogRow.line, is_revoked).where(LogRow.seq > after)
+    statement = ENTRIES.where(LogRow.seq > after)
     if before is not None:
         statement = statement.where(LogRow.seq < before)
     if annotator is not None:
@@ -156,12 +159,22 @@ def read_log(
         seqs = sa.select(AboutRow.seq).where(AboutRow.item.in_(rows))
         statement = statement.where(LogRow.seq.in_(seqs))
     if only_standing:
-        statement = statement.where(LogRow.kind != "retraction", ~is_revoked)
+        statement = statement.where(LogRow.kind != "retraction", ~IS_REVOKED)
     order = LogRow.seq.desc() if newest_first else LogRow.seq.asc()
     return [
         logged(seq, line, bool(revoked))
         for seq, line, revoked in connection.execute(statement.order_by(order).limit(limit))
     ]
+
+
+def read_entries(connection: Connection, ids: Sequence[str]) -> dict[str, Logged]:
+    """Read the entries with some ids."""
+    found = (
+        logged(seq, line, bool(revoked))
+        for part in chunks(ids)
+        for seq, line, revoked in connection.execute(ENTRIES.where(LogRow.id.in_(part)))
+    )
+    return {each.entry.id: each for each in found}
 
 
 def logged(seq: int, line: str, is_revoked: bool) -> Logged:

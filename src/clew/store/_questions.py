@@ -8,7 +8,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -44,6 +44,11 @@ OPEN_LEASES = sa.select(*LeaseRow.__table__.columns).where(
 )
 ANSWERED = sa.select(LogRow.question, LogRow.annotator).where(
     LogRow.question.in_(_QUESTIONS), standing_answers()
+)
+WANTED = (
+    sa.select(*LeaseRow.__table__.columns)
+    .where(LeaseRow.state == "wanted")
+    .order_by(LeaseRow.annotator, LeaseRow.position)
 )
 NEW_LEASE = sa.insert(LeaseRow)
 CLOSE = sa.update(LeaseRow).where(LeaseRow.token.in_(_TOKENS)).values(state=sa.bindparam("new"))
@@ -125,7 +130,10 @@ def top_up(
     repeat_every: int,
     now: float,
 ) -> tuple[Lease, ...]:
-    """Renew a person's leases, exchange those that are stale, and take the best free questions."""
+    """Renew a person's leases, exchange those that are stale, and take further questions.
+
+    Those that they are to be asked first, then the best free ones.
+    """
     connection = transaction.connection
     live = live_leases(connection, now)
     mine = [row for row in live if row.annotator == annotator]
@@ -152,7 +160,14 @@ def top_up(
     n_new = max(n - len(leases), 0)
     if n_new:
         n_given = connection.execute(N_GIVEN, {"name": annotator}).scalar_one()
-        questions = [(question_from_json(row.body), row.revision) for row in free[:n_new]]
+        begun = {row.question for row in mine}
+        wanted = [
+            (question_from_json(row.body), last)
+            for row in connection.execute(WANTED.where(LeaseRow.annotator == annotator))
+            if row.question not in begun
+        ]
+        best = [(question_from_json(row.body), row.revision) for row in free[:n_new]]
+        questions = wanted + best
         for at in range(min(n_new, len(questions) + 1)):
             if _is_repeat_due(n_given + len(leases) + at, repeat_every):
                 again = _drawn_repeat(connection, annotator, kinds, n_given)
@@ -206,6 +221,18 @@ def _free(
     return free
 
 
+def want(connection: Connection, annotator: str, question: Question, now: float) -> bool:
+    """Have a person asked a question; False if they were, and have answered or have still to."""
+    key = key_of(question)
+    waiting = sa.select(LeaseRow.token).where(
+        LeaseRow.question == key, LeaseRow.annotator == annotator, LeaseRow.state == "wanted"
+    )
+    if annotator in _people(connection, [key], ())[key] or connection.execute(waiting).first():
+        return False
+    hold(connection, annotator, question, 0, position=0, now=now - LEASE_SECONDS, state="wanted")
+    return True
+
+
 def hold(
     connection: Connection,
     annotator: str,
@@ -214,9 +241,10 @@ def hold(
     *,
     position: int,
     now: float,
+    state: Literal["held", "wanted"] = "held",
 ) -> Lease:
     """Hand a question to a person."""
-    lease = Lease(secrets.token_hex(16), annotator, question, revision, now + LEASE_SECONDS)
+    lease = Lease(secrets.token_hex(16), annotator, question, revision, now + LEASE_SECONDS, state)
     row = {
         "token": lease.token,
         "annotator": annotator,
@@ -225,7 +253,7 @@ def hold(
         "revision": revision,
         "position": position,
         "expires": lease.expires,
-        "state": "held",
+        "state": state,
     }
     connection.execute(NEW_LEASE, row)
     return lease

@@ -16,7 +16,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
 
-from clew.answers import Answer, Entry, Kind, Retraction
+from clew.answers import Answer, Entry, Kind, Question, Retraction
 from clew.exceptions import InvalidArgumentError, InvalidParameterError, LeaseLostError, StoreError
 from clew.items import Item
 from clew.store import _log as log, _questions as questions
@@ -182,15 +182,9 @@ class SqlStore(Store):
             )
         )
 
-    def entry(self, id: str) -> Logged | None:
-        def work(connection: Connection) -> Logged | None:
-            is_revoked = sa.exists().where(LogRow.revokes == id)
-            statement = sa.select(LogRow.seq, LogRow.line).where(LogRow.id == id)
-            row = connection.execute(statement).first()
-            revoked = connection.execute(sa.select(is_revoked)).scalar_one()
-            return None if row is None else log.logged(row.seq, row.line, bool(revoked))
-
-        return self._database.read(work)
+    def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
+        names = list(ids)
+        return self._database.read(lambda connection: log.read_entries(connection, names))
 
     def last_seq(self) -> int:
         statement = sa.select(sa.func.max(LogRow.seq))
@@ -318,6 +312,20 @@ class SqlStore(Store):
             return transaction.connection.execute(statement).rowcount
 
         return self._database.write(work)
+
+    def ask_of(self, annotator: str, question: Question) -> bool:
+        if self.annotator(annotator) is None:
+            raise InvalidParameterError(f"there is no annotator {annotator!r}; put_annotator first")
+        return self._database.write(
+            lambda transaction: questions.want(
+                transaction.connection, annotator, question, self._now()
+            )
+        )
+
+    def wanted(self) -> list[Lease]:
+        return self._database.read(
+            lambda connection: list(map(questions.lease_of, connection.execute(questions.WANTED)))
+        )
 
     def leases(self) -> list[Lease]:
         return self._database.read(

@@ -125,8 +125,8 @@ class Lease:
     """Last entry that was learned when the question was chosen."""
     expires: float
     """When it runs out."""
-    state: Literal["held", "answered", "released", "exchanged"] = "held"
-    """What became of it; one that has run out stays "held"."""
+    state: Literal["held", "answered", "released", "exchanged", "wanted"] = "held"
+    """What became of it; one that has run out stays "held", one of `ask_of` is "wanted"."""
 
 
 class Served(NamedTuple):
@@ -422,8 +422,21 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
+        """Return the entries with these ids that the log has.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Ids; unknown ones are left out.
+
+        Returns
+        -------
+        dict of str to Logged
+        """
+
     def entry(self, id: str) -> Logged | None:
-        """Return the entry with an id.
+        """Return the entry with an id; None if the log has no such entry.
 
         Parameters
         ----------
@@ -433,8 +446,8 @@ class Store(ABC):
         Returns
         -------
         Logged or None
-            None if the log has no such entry.
         """
+        return self.entries_by_id([id]).get(id)
 
     @abstractmethod
     def last_seq(self) -> int:
@@ -562,6 +575,39 @@ class Store(ABC):
         Returns
         -------
         int
+        """
+
+    @abstractmethod
+    def ask_of(self, annotator: str, question: Question) -> bool:
+        """Have a person asked a question before others, whoever has answered it.
+
+        It is handed to them when they ask next, and again until they have answered, for a week.
+
+        Parameters
+        ----------
+        annotator : str
+            Who is to answer.
+        question : Question
+            The question, with ids.
+
+        Returns
+        -------
+        bool
+            False if they have answered it, or are to be asked already.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no such annotator.
+        """
+
+    @abstractmethod
+    def wanted(self) -> list[Lease]:
+        """Return the questions of `ask_of` that are not answered yet.
+
+        Returns
+        -------
+        list of Lease
         """
 
     @abstractmethod

@@ -108,8 +108,11 @@ def make_link(
     return store.make_token("invite", annotator=annotator, role=role, seconds=seconds, scope=scope)
 
 
-def sign_in(store: Store, secret: str, name: str = "") -> tuple[Person, str]:
-    """Use a link: return who it is for, and the secret of their new session."""
+def sign_in(store: Store, secret: str, name: str = "", code: str = "") -> tuple[Person, str]:
+    """Use a link: return who it is for, and the secret of their new session.
+
+    The code of a participant comes with the address of the link, or is that of the link.
+    """
     invite = store.check_token(secret, "invite")
     if invite is None:
         raise Problem(
@@ -121,7 +124,8 @@ def sign_in(store: Store, secret: str, name: str = "") -> tuple[Person, str]:
         if found is None:
             store.put_annotator(annotator)
     else:
-        annotator = _newcomer(store, invite, clean_name(name))
+        code = code or str(invite.scope.get("code", ""))
+        annotator = _newcomer(store, invite, clean_name(name), code)
     is_many = bool(invite.scope.get("many"))
     session = store.make_token(
         "session",
@@ -139,12 +143,12 @@ def sign_in(store: Store, secret: str, name: str = "") -> tuple[Person, str]:
     return Person(annotator.name, annotator.role, token), session
 
 
-def _newcomer(store: Store, invite: Token, name: str) -> Annotator:
+def _newcomer(store: Store, invite: Token, name: str, code: str) -> Annotator:
     """Add a person who chose a name; nobody takes the name of somebody else."""
     taken = {one.name.casefold() for one in store.annotators()}
     if name.casefold() in taken:
         raise Problem(409, f"There is a {name} already; choose another name.")
-    annotator = Annotator(name, role=invite.role, code=str(invite.scope.get("code", "")))
+    annotator = Annotator(name, role=invite.role, code=code)
     store.put_annotator(annotator)
     return annotator
 

@@ -6,22 +6,31 @@ check or a repeat, and what the model expects stay here; they are found again by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from clew.answers import Answer, Entry, Kind, Question, Retraction, entry_from_json, now
+from clew.answers import (
+    Answer,
+    Entry,
+    Kind,
+    Question,
+    Retraction,
+    entry_from_json,
+    entry_to_json,
+    now,
+)
 from clew.exceptions import ClewError
 from clew.items import Item
-from clew.store.base import Lease, Logged, Store, StoredResult
+from clew.store.base import Lease, Logged, Store
 from clew.web.problems import Problem, not_found
 
 SOURCE: Final = "clew serve"
-#: States of a worker that has no model yet.
-NOT_READY: Final = ("starting", "warming up", "failed")
 #: Longest text of an item that a page is given.
 MAX_TEXT: Final = 20_000
 Id = Field(min_length=1, max_length=200)
@@ -124,12 +133,14 @@ class Presenter:
         The base path.
     """
 
-    def __init__(self, store: Store, text_of: Any, base: str) -> None:
+    def __init__(self, store: Store, text_of: Callable[[Item], str], base: str) -> None:
         self._store, self._text_of, self._base = store, text_of, base
 
-    def items(self, ids: Iterable[str], *, size: int = 1024, name: bool = False) -> dict[str, Any]:
+    def items(
+        self, ids: Collection[str], *, size: int = 1024, name: bool = False
+    ) -> dict[str, Any]:
         """Return items by their ids."""
-        found = self._store.items_by_id(ids)
+        found = self._store.items_by_id(ids) if ids else {}
         return {
             one.id: item_json(one, self._base, size=size, text=self._text(one), name=name)
             for one in found.values()
@@ -139,14 +150,14 @@ class Presenter:
         if item.kind != "text" or item.text is not None:
             return None
         try:
-            return str(self._text_of(item))
+            return self._text_of(item)
         except (OSError, ClewError):
             return ""
 
     def questions(self, leases: Sequence[Lease], *, name: bool) -> list[dict[str, Any]]:
         """Return leased questions."""
         ids = {str(one) for lease in leases for one in lease.question.ids or ()}
-        items = self.items(ids, name=name) if ids else {}
+        items = self.items(ids, name=name)
         return [
             {
                 "question_id": lease.token,
@@ -155,6 +166,15 @@ class Presenter:
             }
             for lease in leases
         ]
+
+
+def presenter_of(request: Request) -> Presenter:
+    """Return the presenter of the app."""
+    presenter: Presenter = request.app.state.presenter
+    return presenter
+
+
+PresenterOf = Annotated[Presenter, Depends(presenter_of)]
 
 
 def question_json(question: Question, items: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,10 +189,6 @@ def question_json(question: Question, items: Mapping[str, Any]) -> dict[str, Any
 
 def logged_json(logged: Logged) -> dict[str, Any]:
     """Return an entry of the log as its line, with its number."""
-    import json
-
-    from clew.answers import entry_to_json
-
     record: dict[str, Any] = json.loads(entry_to_json(logged.entry))
     return {"seq": logged.seq, "standing": logged.is_standing, **record}
 
@@ -252,21 +268,3 @@ def entries_of(
 
 def _refused(given: GivenAnswer, detail: str) -> AnswerResult:
     return AnswerResult(submission_id=given.submission_id, status="refused", detail=detail)
-
-
-# ------------------------------------------------------------------ the first questions
-
-
-def warms_up(store: Store) -> bool:
-    """Whether no worker chooses questions: there is none, or it has no model yet."""
-    worker = store.worker()
-    return worker is None or not worker.is_alive or worker.state in NOT_READY
-
-
-def state_of(store: Store, result: StoredResult | None, n_items: int) -> str:
-    """Say why there is no question."""
-    if n_items < 2:
-        return "no_items"
-    if result is not None and result.body.get("stop", {}).get("is_enough"):
-        return "finished"
-    return "warming_up" if result is None and warms_up(store) else "nothing"

@@ -6,17 +6,13 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
-from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
+from fastapi import Request
 
 from clew.exceptions import ClewError
 from clew.store.base import Store
-from clew.web.accounts import Viewer
-from clew.web.results import Results, remaining_of
+from clew.web.results import Results, news_of
 
-router = APIRouter(prefix="/api/v1")
 #: Seconds after which a silent connection is shown to be alive.
 PULSE = 20.0
 
@@ -49,25 +45,19 @@ class Watcher:
 
     def message(self) -> str:
         """Return what pages are told."""
-        view = self._results.newest()
-        revision = view.stored.revision if view else None
-        behind = max(0, self._store.last_seq() - revision) if revision is not None else 0
-        told: dict[str, Any] = {
-            "revision": revision,
-            "behind": behind if behind >= 40 else 0,
-            "progress": remaining_of(view),
-        }
-        return f"event: revision\ndata: {json.dumps(told)}\n\n"
+        return f"event: revision\ndata: {json.dumps(news_of(self._results))}\n\n"
 
     def _run(self) -> None:
-        seen = self._store.changes()
+        seen, message = self._store.changes(), ""
         while not self._stop.is_set():
             try:
-                changed = self._store.wait(seen, timeout=0.5, topics=("results", "worker", "pool"))
-                is_new = changed.get("results") != seen.get("results")
+                changed = self._store.wait(seen, timeout=0.5, topics=("results", "worker"))
+                is_new = any(changed[one] != seen[one] for one in ("results", "worker"))
                 seen = changed
                 if is_new and self._queues:
-                    self._tell(self.message())
+                    message, before = self.message(), message
+                    if message != before:
+                        self._tell(message)
             except ClewError:  # the store is busy or away; pages see it in their own requests
                 self._stop.wait(1)
 
@@ -90,10 +80,3 @@ class Watcher:
                     yield ": still here\n\n"
         finally:
             self._queues.discard(mine)
-
-
-@router.get("/events", tags=["results"], response_class=StreamingResponse)
-async def get_events(request: Request, _: Viewer) -> StreamingResponse:
-    """Events `revision`: the number of the newest result, and how far the worker is behind."""
-    watcher: Watcher = request.app.state.watcher
-    return StreamingResponse(watcher.listen(request), media_type="text/event-stream")

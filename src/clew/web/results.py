@@ -1,19 +1,27 @@
-"""The newest result, read once for each revision, with the names that people gave its groups."""
+"""The newest result, read once for each change, with the names that people gave its groups."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from clew.store.base import Group, Store, StoredResult
+from fastapi import Depends, Request
+
+from clew.store.base import Counts, Group, Store, StoredResult, WorkerState
+from clew.web.problems import Problem
 from clew.web.words import say
 
 #: From this probability on the thread is solid; from the second on dashed; below it dotted.
 SURE = 0.9
 FAIRLY_SURE = 0.6
+#: Seconds after which the log is counted anew; own answers are added in between.
+COUNTED_FOR = 1.0
+#: States of a worker that has no model yet.
+NOT_READY = ("starting", "warming up", "failed")
 
 
 @dataclass(frozen=True)
@@ -35,21 +43,14 @@ class View:
     @cached_property
     def group_of(self) -> dict[str, int]:
         """The group of each item; -1 for none."""
-        return dict(
-            zip(
-                self.ids,
-                (-1 if v is None else int(v) for v in self.body.get("group_ids", ())),
-                strict=False,
-            )
-        )
+        groups = (-1 if one is None else int(one) for one in self.body.get("group_ids", ()))
+        return dict(zip(self.ids, groups, strict=False))
 
     @cached_property
     def confidence(self) -> dict[str, float]:
         """How sure each item's group is."""
-        values = self.body.get("confidence") or ()
-        return {
-            one: float(v if v is not None else 0) for one, v in zip(self.ids, values, strict=False)
-        }
+        values = (float(one or 0) for one in self.body.get("confidence") or ())
+        return dict(zip(self.ids, values, strict=False))
 
     @cached_property
     def exemplars(self) -> dict[int, list[str]]:
@@ -68,10 +69,19 @@ class View:
             ids.sort(key=lambda one: (first.get(one, len(first)), -self.confidence.get(one, 0.0)))
         return dict(sorted(groups.items(), key=lambda pair: (pair[0] < 0, -len(pair[1]), pair[0])))
 
+    @cached_property
+    def knots(self) -> frozenset[str]:
+        """Items that are examples of their own group."""
+        return frozenset(
+            one
+            for group, ids in self.exemplars.items()
+            for one in ids
+            if self.group_of.get(one) == group
+        )
+
     def line_of(self, item: str) -> str:
         """How the thread of an item looks: knot, sure, fair or doubt."""
-        group = self.group_of.get(item, -1)
-        if item in self.exemplars.get(group, ()):
+        if item in self.knots:
             return "knot"
         p = self.confidence.get(item, 0.0)
         return "sure" if p >= SURE else "fair" if p >= FAIRLY_SURE else "doubt"
@@ -79,12 +89,30 @@ class View:
     @cached_property
     def doubtful_items(self) -> list[str]:
         """Items whose group is in doubt, the least sure first."""
-        found = [one for one in self.ids if self.line_of(one) == "doubt"]
+        found = [
+            one for one in self.ids if self.line_of(one) == "doubt" and self.group_of[one] >= 0
+        ]
         return sorted(found, key=lambda one: self.confidence.get(one, 0.0))
+
+    @property
+    def doubtful(self) -> Sequence[Mapping[str, Any]]:
+        """Answers that look wrong, the most doubtful first."""
+        found: Sequence[Mapping[str, Any]] = self.body.get("doubtful") or ()
+        return found
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether further answers would rarely move anything."""
+        return bool((self.body.get("stop") or {}).get("is_enough"))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return sum(group >= 0 for group in self.members)
 
 
 class Results:
-    """Keeps the newest result of a store.
+    """Keeps what pages read again and again: the newest result, names, and counts of the log.
 
     Parameters
     ----------
@@ -95,18 +123,47 @@ class Results:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
+        self._seen: int | None = None
         self._view: View | None = None
+        self._counts: tuple[float, Counts] | None = None
+        self._made: dict[str, tuple[Hashable, bytes]] = {}
 
     def newest(self) -> View | None:
         """Return the newest result; None if there is none."""
-        revision = self._store.result_revision()
-        if revision is None:
-            return None
+        seen = self._store.changes()["results"]
         with self._lock:
-            if self._view is None or self._view.stored.revision != revision:
+            if self._seen != seen:
                 stored = self._store.result()
-                self._view = View(stored) if stored else None
+                self._view, self._seen = View(stored) if stored else None, seen
             return self._view
+
+    def counts(self) -> Counts:
+        """Return counts of the log, at most a second old; own answers are in them at once."""
+        with self._lock:
+            if self._counts is None or time.monotonic() - self._counts[0] > COUNTED_FOR:
+                self._counts = time.monotonic(), self._store.counts()
+            return self._counts[1]
+
+    def add(self, n_answers: int, n_entries: int) -> None:
+        """Count what was stored just now."""
+        with self._lock:
+            if self._counts is not None:
+                at, counts = self._counts
+                self._counts = (
+                    at,
+                    replace(
+                        counts,
+                        n_answers=counts.n_answers + n_answers,
+                        last_seq=counts.last_seq + n_entries,
+                    ),
+                )
+
+    def once(self, name: str, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """Return what `make` makes of the result with this key; it is made once."""
+        with self._lock:
+            if self._made.get(name, (None,))[0] != key:
+                self._made[name] = key, make()
+            return self._made[name][1]
 
     def groups(self) -> list[Group]:
         """Return the groups of the newest result."""
@@ -116,10 +173,34 @@ class Results:
         """Return the title of each group."""
         return {group.id: title_of(group.id, group.name) for group in self.groups()}
 
+    def worker(self) -> WorkerState | None:
+        """Return what the worker says of itself."""
+        return self._store.worker()
+
+
+def results_of(request: Request) -> Results:
+    """Return the results of the app."""
+    results: Results = request.app.state.results
+    return results
+
+
+ResultsOf = Annotated[Results, Depends(results_of)]
+
+
+def view_of(results: ResultsOf) -> View:
+    """Return the newest result, or the failure that there is none."""
+    view = results.newest()
+    if view is None:
+        raise Problem(404, "There is no result yet; the worker is still warming up.")
+    return view
+
+
+ViewOf = Annotated[View, Depends(view_of)]
+
 
 def title_of(group: int, name: str = "") -> str:
     """Return the name of a group, or "Group 1" for the one whose id is 0: people count from 1."""
-    return name or say("group.unnamed", n=group + 1)
+    return name or (say("group.unnamed", n=group + 1) if group >= 0 else say("group.nobody"))
 
 
 def remaining_of(view: View | None) -> dict[str, Any] | None:
@@ -128,3 +209,34 @@ def remaining_of(view: View | None) -> dict[str, Any] | None:
     if not left or left.get("median") is None:
         return None
     return {**left, "answered": view.body.get("n_answers", 0) if view else 0}
+
+
+def has_no_model(worker: WorkerState | None) -> bool:
+    """Whether no worker chooses questions: there is none, or it has no model yet."""
+    return worker is None or not worker.is_alive or worker.state in NOT_READY
+
+
+def behind_of(worker: WorkerState | None, last_seq: int) -> int:
+    """Return the number of entries that the worker has still to learn."""
+    return 0 if worker is None or has_no_model(worker) else max(0, last_seq - worker.revision)
+
+
+def news_of(results: Results) -> dict[str, Any]:
+    """Return what an open page is told: revision, how far the worker is, and what is left."""
+    view, worker, counts = results.newest(), results.worker(), results.counts()
+    return {
+        "revision": view.stored.revision if view else None,
+        "behind": behind_of(worker, counts.last_seq),
+        "model": model_of(worker),
+        "n_answered": counts.n_answers,
+        "progress": remaining_of(view),
+    }
+
+
+def model_of(worker: WorkerState | None) -> str:
+    """Say how the model is: ready, warming up, failed, or away, with no worker to run it."""
+    if worker is None or not worker.is_alive:
+        return "away"
+    return {"failed": "failed", "starting": "warming_up", "warming up": "warming_up"}.get(
+        worker.state, "ready"
+    )

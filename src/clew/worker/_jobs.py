@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from clew.answers import Answer, Edit
+from clew.answers import Answer, Edit, Entry, entry_from_json
 from clew.exceptions import ClewError, InvalidArgumentError
 from clew.store import Job
 from clew.worker._map import places
@@ -27,9 +27,13 @@ def do(worker: Worker, job: Job) -> Any:
 
 
 def preview(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say what an edit would move and contradict, and which questions it makes superfluous."""
-    edit = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
-    found = worker.session.preview(edit, previous=worker.previous)
+    """Say what an edit, or an entry, would move and contradict, and make superfluous."""
+    entry: Entry
+    if "entry" in arguments:
+        entry = entry_from_json(arguments["entry"])
+    else:
+        entry = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
+    found = worker.session.preview(entry, previous=worker.previous)
     return {"revision": worker.revision, **plain(found)}
 
 
@@ -63,10 +67,11 @@ def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
     return {"revision": worker.revision, "parts": sorted(parts, key=len, reverse=True)}
 
 
-def leave_out(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say which items would move if one annotator had not answered."""
-    name = arguments["annotator"]
-    entries = [each.entry for each in worker.store.log() if each.entry.annotator != name]
+def what_if(worker: Worker, arguments: Mapping[str, Any]) -> Any:
+    """Say which items would move without one annotator's entries, or with further entries."""
+    without = arguments.get("without")
+    entries = [each.entry for each in worker.store.log() if each.entry.annotator != without]
+    entries += [entry_from_json(line) for line in arguments.get("entries", ())]
     session, before = worker.new_session(entries), _published(worker)
     after = session.result(previous=worker.previous).to_dict()
     was = dict(zip(before["ids"], before["group_ids"], strict=True))
@@ -132,12 +137,12 @@ def _published(worker: Worker) -> Mapping[str, Any]:
 
 #: Pixels of the longer side of a thumbnail.
 THUMBNAIL: Final = 320
-#: Items that `leave_out` names.
+#: Items that `what_if` names.
 MOST_MOVED: Final = 500
 JOBS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
     "preview": preview,
     "resplit": resplit,
-    "leave_out": leave_out,
+    "what_if": what_if,
     "recluster": recluster,
     "map": draw,
     "thumbnails": thumbnails,

@@ -23,7 +23,8 @@ class WorkerProcess:
     """Runs ``clew worker`` in a process, and starts it again if it dies.
 
     The process that takes answers stays small, and goes on if the worker is killed, for example
-    because memory ran out. Use it as a context manager.
+    because memory ran out. If it is killed itself, the worker ends after the step that it is at.
+    Use it as a context manager.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ class WorkerProcess:
     """
 
     def __init__(self, place: str, options: Sequence[str] = ()) -> None:
-        self._command = [sys.executable, "-m", "clew.cli", "worker", "--project", place, *options]
+        worker = [sys.executable, "-m", "clew.cli", "worker", "--project", place]
+        self._command = [*worker, "--until-closed", *options]
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="clew-worker-watch", daemon=True)
@@ -93,15 +95,18 @@ class WorkerProcess:
         self.stop()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # In a group of its own, so that Ctrl-C reaches it through `stop` alone.
-        return subprocess.Popen(self._command, stdin=subprocess.DEVNULL, start_new_session=True)
+        # In a group of its own, so that Ctrl-C reaches it through `stop` alone. If this process is
+        # killed, the system closes the pipe, and the worker ends too.
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, start_new_session=True)
 
     def _watch(self) -> None:
         pause = 1.0
         while not self._is_over.is_set():
             assert self._process is not None
+            assert self._process.stdin is not None
             began = time.monotonic()
             code = self._process.wait()
+            self._process.stdin.close()
             if self._is_over.is_set() or code == 0:
                 return
             self.n_deaths += 1

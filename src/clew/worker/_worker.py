@@ -88,6 +88,7 @@ class Worker:
         self.store, self.media = store, media
         self._rows_of = rows or no_rows
         self._cache = cache
+        self._say: Callable[..., None] = lambda *_: None
         self._name = name or f"{socket.gethostname()} {os.getpid()}"
         self._forget()
 
@@ -160,8 +161,20 @@ class Worker:
             finally:
                 pulse.end()
 
+    def read(self) -> Session:
+        """Make the session of the whole log, to look at it: the project is not taken.
+
+        Returns
+        -------
+        Session
+            That of the last run, if everything was learned since.
+        """
+        if self._session is None or self._applied < self.store.last_seq():
+            self._open()
+        return self.session
+
     def _work(self, pulse: _Pulse, stop: threading.Event, *, until_rest: bool) -> None:
-        self._pulse = pulse
+        self._pulse, self._say = pulse, pulse.say
         while not stop.is_set():
             pulse.check()
             seen = self.store.changes()  # read first, so that no change is missed
@@ -187,9 +200,9 @@ class Worker:
     def _open(self) -> None:
         """Make the session, from a snapshot if there is a good one."""
         items = self.store.items()
-        self._pulse.say("warming up", f"reading {len(items):,} items")
+        self._say("warming up", f"reading {len(items):,} items")
         self.rows = self._rows_of(items)
-        self._pulse.say("warming up", f"making the model of {len(self.rows.ids):,} items")
+        self._say("warming up", f"making the model of {len(self.rows.ids):,} items")
         from clew.session import Session
 
         entries = self.store.log()

@@ -8,6 +8,7 @@ from tests.reference import partitions as plain
 
 from clew.kernels.forest.random_bits import seed_stream
 from clew.kernels.partitions.advance import advance
+from clew.kernels.partitions.averages import add_average, expected_pairs
 from clew.kernels.partitions.blocks import draw_blocks
 from clew.kernels.partitions.draws import draw, random_order
 from clew.kernels.partitions.greedy import greedy_merges
@@ -258,3 +259,22 @@ def test_values_of_questions_are_those_of_the_plain_twin():
     question_values(same, W, taken, weight, central, 0.1, value)
     wanted = plain.question_values(same, W, taken, weight, central, 0.1, TIE_BREAK)
     np.testing.assert_allclose(value, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("smallest", [1e-9, 1e-4, 0.1])
+def test_averages_are_those_of_half_precision(smallest):
+    random = np.random.RandomState(0)
+    labels, questions, old = np.exp(random.uniform(np.log(smallest), 0, (3, 60, 60))).astype("f4")
+    start = random.randint(4, size=60)
+    share, start_share, weight = random.random_sample(3).astype(np.float32)
+    given = labels, questions, share, start, start_share, weight, old
+    assert np.array_equal(add_average(*given), plain.average(*given))
+
+
+def test_sums_of_expected_pairs():
+    random = np.random.RandomState(0)
+    same, labels = random.random_sample((30, 30)).astype(np.float32), random.randint(4, size=30)
+    below = np.tril(np.ones((30, 30), bool), -1)
+    within = below & (labels[:, None] == labels)
+    wanted = same[within].sum(), within.sum(), same[below].sum()
+    assert expected_pairs(same, labels) == pytest.approx(wanted, rel=1e-5)

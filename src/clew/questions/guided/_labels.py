@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from clew.kernels.partitions.averages import expected_pairs
 from clew.kernels.partitions.labels import best_partition
 
 __all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "share_of_questions", "weight_of_new"]
@@ -56,27 +57,21 @@ class JaccardLabels(NamedTuple):
         """Take labels as they are, with the probabilities of pairs."""
         return cls(labels, average, _clipped(expected_jaccard(average, labels)))
 
-    def updated(
-        self, same: NDArray[np.float32], start: NDArray[np.int64], weight: float = 1.0
-    ) -> JaccardLabels:
-        """Find labels for new probabilities.
+    def updated(self, same: NDArray[np.float32], start: NDArray[np.int64]) -> JaccardLabels:
+        """Find labels for a new average.
 
         Parameters
         ----------
         same : ndarray of shape (n_rows, n_rows), float32
-            Probability that a pair is in one group; 1 on the diagonal.
+            Average probability that a pair is in one group, in half precision: a saved state has
+            it. 1 on the diagonal.
         start : ndarray of shape (n_rows,), int64
             Labels from which the search starts, in addition to the present ones.
-        weight : float, default=1.0
-            Weight of the new probabilities in the average with those of earlier batches.
 
         Returns
         -------
         JaccardLabels
         """
-        share = np.float32(weight)
-        # Half precision: a saved state has the averages.
-        same = (share * same + (1 - share) * self.average).astype(np.float16).astype(np.float32)
         threshold = self.jaccard / (1 + self.jaccard)
         labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
         others, other_value = best_partition(same, start, threshold, MAX_ITER)
@@ -150,12 +145,9 @@ def expected_jaccard(
     float
         Within 0 and 1; 1 if nothing is joined and nothing should be.
     """
-    n = len(same)
-    within = labels[:, None] == labels[None, :]
-    # Each pair is counted twice.
-    found, n_within = float(same[within].sum()) - n + 2 * prior, float(within.sum()) - n + 2 * prior
-    union = n_within + float(same.sum(dtype=np.float64)) - n - (found - 2 * prior)
-    return min(max(found / union, 0.0), 1.0) if union > 1e-9 else 1.0
+    found, n_within, total = expected_pairs(same, labels)
+    union = n_within + total - found + prior
+    return min(max((found + prior) / union, 0.0), 1.0) if union > 1e-9 else 1.0
 
 
 def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all: int = 0) -> float:

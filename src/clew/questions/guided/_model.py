@@ -12,6 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
+from clew.kernels.partitions.averages import add_average
 from clew.kernels.partitions.greedy import greedy_merges
 from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
@@ -22,7 +23,6 @@ from clew.questions.guided._labels import JaccardLabels, share_of_questions, wei
 from clew.questions.guided._pair_features import N_DIMENSIONS, N_FEATURES, pair_features
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
-    N_KEPT,
     N_PARTITIONS,
     TOP_SHARE,
     Posterior,
@@ -30,7 +30,12 @@ from clew.questions.guided._posterior import (
     Singles,
     Views,
 )
-from clew.questions.guided._start_labels import start_labels, start_share, unconstrained_labels
+from clew.questions.guided._start_labels import (
+    is_unconstrained,
+    start_labels,
+    start_share,
+    unconstrained_labels,
+)
 from clew.questions.guided._within_ratio import WithinRatio
 
 __all__ = ["Model", "PairAnswer", "Pairs", "Start", "Step", "sampled", "unsampled"]
@@ -38,6 +43,7 @@ __all__ = ["Model", "PairAnswer", "Pairs", "Start", "Step", "sampled", "unsample
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+ZERO, NOTHING = np.float32(0.0), np.zeros((0, 0), np.float32)
 #: Number of coordinates from which `WithinRatio` is computed.
 N_RATIO = 30
 #: Steps of sampling before the first question; after half of them `WithinRatio` is
@@ -106,7 +112,7 @@ class Model(NamedTuple):
     views: Views
     same: SameProbabilities
     steps: tuple[Step, ...]
-    """The last steps, whose probabilities are averaged."""
+    """The last two steps, whose probabilities are averaged."""
     next_ratio: float
     """Number of answers after which `WithinRatio` is refitted."""
     start: Ints | None = None
@@ -163,41 +169,44 @@ class Model(NamedTuple):
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
         seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
         factors = self.rate.factors(N_PARTITIONS, RATES, seed)
-        posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
-        same = posterior.same()
+        posterior, same = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
         step = Step(posterior.partitions, factors, evidence, self.odds, self.ratio.within)
-        steps = (*self.steps, step)[-N_KEPT:]
+        steps = (*self.steps, step)[-2:]
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
-        if self.start is None and len(self.asked.same) == 0:
-            found = self.found.updated(same.labels, start)
-            return self._replace(
-                posterior=posterior, same=same, found=found, shown=found, steps=steps
-            )
-        found = self.found.updated(same.labels, start, weight_of_new(n_answers, n))
+        model = self._replace(posterior=posterior, same=same, steps=steps)
+        is_first = self.start is None and len(self.asked.same) == 0
+        weight = 1.0 if is_first else weight_of_new(n_answers, n)
+        average = add_average(*same, ZERO, start, ZERO, np.float32(weight), self.found.average)
+        found = self.found.updated(average, start)
+        if is_first:
+            return model._replace(found=found, shown=found)
         weight = weight_of_new(n_answers, n, self.error, len(self.asked.same))
-        shown = self.shown.updated(self._for_labels(same), start, weight)
-        return self._replace(posterior=posterior, same=same, found=found, shown=shown, steps=steps)
+        shown = self.shown.updated(model._average(weight), start)
+        return model._replace(found=found, shown=shown)
+
+    def _without_same(self) -> Model:
+        """Let the probabilities go that the next step computes anew: there is one more of them."""
+        return self._replace(same=SameProbabilities(NOTHING, NOTHING))
 
     def started(self, labels: Ints) -> Model:
         """Set the labels before any answer; their weight falls with each answer."""
         model = self._replace(start=labels)
-        average = model._with_start(self.same.labels)
-        return model._replace(shown=JaccardLabels.of(labels, average))
+        return model._replace(shown=JaccardLabels.of(labels, model._average(1.0)))
 
-    def _for_labels(self, same: SameProbabilities) -> Singles:
-        """Average both probabilities of pairs, and then with the start labels."""
-        share = np.float32(share_of_questions(len(self.asked.same), len(same.labels)))
-        mixed = (1 - share) * same.labels + share * same.questions
-        np.fill_diagonal(mixed, 1.0)
-        return self._with_start(mixed)
-
-    def _with_start(self, same: Singles) -> Singles:
-        """Average probabilities of pairs with those of the start labels."""
-        if self.start is None:
-            return same
-        share = np.float32(start_share(len(self.asked.same), len(self.start)))
-        together = self.start[:, None] == self.start
-        return np.asarray((1 - share) * same + share * together, np.float32)
+    def _average(self, weight: float) -> Singles:
+        """Average probabilities of pairs, from which `shown` follows."""
+        n, n_answers = len(self.labels), len(self.asked.same)
+        start, share = self.labels, 0.0
+        if self.start is not None:
+            start, share = self.start, start_share(n_answers, n)
+        return add_average(
+            *self.same,
+            np.float32(share_of_questions(n_answers, n)),
+            start,
+            np.float32(share),
+            np.float32(weight),
+            self.shown.average,
+        )
 
     def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
         """Combine each answer with the features and the log-odds that were known before it."""
@@ -238,11 +247,19 @@ class Model(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The state before partitions are sampled, and the estimated number of groups."""
+    """What partitions are sampled from, before any answer."""
 
-    model: Model
-    number: float | None
-    """None if all distances are equal."""
+    pairs: Pairs
+    odds: PairLogOdds
+    coordinates: Floats
+    """Those from which `WithinRatio` is computed."""
+    factor: float | None
+    """Scale of features; None if all distances are equal."""
+    number: float
+    """Estimated number of groups."""
+    n_clusters: int | None
+    distances: Floats | None
+    """Distances, if `unconstrained_labels` needs them."""
 
 
 def unsampled(
@@ -254,54 +271,70 @@ def unsampled(
     scaled to their size. `seed` is that of k-means and of the sampled partitions.
     """
     n = len(distances)
-    number = None
     if _all_equal(distances):
         features = np.zeros((n, n, N_FEATURES), np.float32)
         features[:, :, 0] = 1.0
-        odds, ratio = PairLogOdds.without_features(), WithinRatio.start(np.zeros((n, 1)))
-    else:
-        ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
-        rows = rows_a_group(distances, ward, n_clusters)
-        factor, number = feature_scale(rows), n / rows
-        features = pair_features(distances, coordinates, ward, factor, seed)
-        odds, ratio = PairLogOdds(), _start_ratio(coordinates, factor)
-    pairs = Pairs(features, seed, n_jobs)
-    views = odds.views(pairs.features, ratio.values)
-    start = greedy_merges(views.pairs, TOP_SHARE)
-    start = np.unique(start, return_inverse=True)[1].astype(np.int64)
+        flat = PairLogOdds.without_features(), np.zeros((n, 1)), None, 1.0, n_clusters, None
+        return Start(Pairs(features, seed, n_jobs), *flat)
+    ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
+    rows = rows_a_group(distances, ward, n_clusters)
+    factor = feature_scale(rows)
+    features = pair_features(distances, coordinates, ward, factor, seed)
+    deviation = coordinates.std(axis=0)
+    kept = coordinates[:, :N_RATIO][:, (deviation > 1e-6 * deviation.max())[:N_RATIO]]
+    return Start(
+        Pairs(features, seed, n_jobs),
+        PairLogOdds(),
+        np.ascontiguousarray(kept),
+        factor,
+        n / rows,
+        n_clusters,
+        distances if is_unconstrained(n, n_clusters) else None,
+    )
+
+
+def sampled(start: Start) -> Model:
+    """Sample partitions, the state before any answer."""
+    pairs, n = start.pairs, len(start.coordinates)
+    ratio = WithinRatio.start(start.coordinates)
+    if start.factor is not None:  # small groups of Ward's linkage are mostly pure
+        tree = linkage(start.coordinates, "ward")
+        groups = fcluster(tree, max(2, int(n / (ROWS_A_GROUP * start.factor))), "maxclust") - 1
+        ratio = ratio.refitted(groups.astype(np.int64))
+    views = start.odds.views(pairs.features, ratio.values)
+    labels = greedy_merges(views.pairs, TOP_SHARE)
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     identity = np.eye(n, dtype=np.float32)
     model = Model(
         pairs,
         AskedPairs.none(N_FEATURES + 1),
-        odds,
+        start.odds,
         ratio,
         START_RATE,
-        Posterior.start(start, seed),
-        JaccardLabels(start, identity),
-        JaccardLabels(start, identity),
+        Posterior.start(labels, pairs.seed),
+        JaccardLabels(labels, identity),
+        JaccardLabels(labels, identity),
         views,
-        SameProbabilities(identity, identity),
+        SameProbabilities(NOTHING, NOTHING),
         (),
         max(RATIO_FEWEST, RATIO_SHARE * n),
     )
-    return Start(model, number)
-
-
-def sampled(start: Start, distances: Floats, n_clusters: int | None) -> Model:
-    """Sample partitions, the state before any answer."""
-    model, n = start.model, len(distances)
     n_steps = BURN_IN if n <= SHORT_BURN_IN_ROWS else BURN_IN // 2
     for _ in range(n_steps // 2):
+        model = model._without_same()
         model = model.stepped()
     ratio = model.ratio.refitted(model.labels)
     views = model.odds.views(model.pairs.features, ratio.values)
     model = model._replace(ratio=ratio, views=views)
     for _ in range(n_steps - n_steps // 2):
+        model = model._without_same()
         model = model.stepped()
-    if start.number is None:
+    if start.factor is None:
         return model
-    others = unconstrained_labels(distances, n_clusters, model.pairs.seed, model.pairs.n_jobs)
-    given = (model.views.pairs, model.labels, start.number, n_clusters, others)
+    others = None
+    if start.distances is not None:
+        others = unconstrained_labels(start.distances, start.n_clusters, pairs.seed, pairs.n_jobs)
+    given = model.views.pairs, model.labels, start.number, start.n_clusters, others
     return model.started(start_labels(*given))
 
 
@@ -309,13 +342,3 @@ def _all_equal(distances: Floats) -> bool:
     """Whether all distances between two rows are equal: then they are not evidence."""
     others = distances[~np.eye(len(distances), dtype=np.bool_)]
     return len(others) > 2 and bool(np.ptp(others) <= EQUAL * others.max())
-
-
-def _start_ratio(coordinates: Floats, factor: float) -> WithinRatio:
-    """Fit `WithinRatio` to small groups of Ward's linkage, which are mostly pure."""
-    deviation = coordinates.std(axis=0)
-    kept = coordinates[:, :N_RATIO][:, (deviation > 1e-6 * deviation.max())[:N_RATIO]]
-    tree = linkage(kept, "ward")
-    n_groups = max(2, int(len(kept) / (ROWS_A_GROUP * factor)))
-    groups = fcluster(tree, n_groups, "maxclust") - 1
-    return WithinRatio.start(np.ascontiguousarray(kept)).refitted(groups.astype(np.int64))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
+from clew._parallel import blocks
 from clew.cluster._kmeans import kmeans
 
 __all__ = ["N_DIMENSIONS", "N_FEATURES", "START_WEIGHTS", "pair_features"]
@@ -28,6 +29,8 @@ GRAPH_NEIGHBORS = 12
 DIFFUSION_STEPS = 8
 #: Runs of k-means, with numbers of groups between n/40 and n/6, divided by the factor.
 N_RUNS = 60
+#: Rows computed at once: temporary arrays of all rows would take more memory than the features.
+ROWS_AT_ONCE = 256
 #: Number of dimensions that k-means and Ward's linkage use.
 N_DIMENSIONS = 20
 
@@ -59,39 +62,60 @@ def pair_features(
     Notes
     -----
     Time O(n³) for the diffusion (matrix products) and O(n² log n) for the others; memory 28 n²
-    bytes.
+    bytes, and 20 n² meanwhile.
     """
     n = len(distances)
     features = np.empty((n, n, N_FEATURES), np.float32)
     ranks = _ranks(distances)
-    scale = np.sort(distances, axis=1)[:, min(SCALE_NEIGHBOR, n - 1)]
-    scale = np.maximum(scale, LEAST_SCALE * distances.max() or 1.0)
-    squares = distances**2 / (scale[:, None] * scale[None, :])
-    log_ranks, log_factor = np.log1p(ranks), np.log(factor)
+    scale = _local_scale(distances)
+    log_factor = np.log(factor)
     features[:, :, 0] = 1.0
-    features[:, :, 1] = np.clip(np.log(squares + 1e-12), -3.0, 3.0)
-    features[:, :, 2] = (log_ranks + log_ranks.T) / 2 - 2.5 - log_factor
-    features[:, :, 3] = _co_association(coordinates[:, :N_DIMENSIONS], factor, random_state)
-    features[:, :, 4] = _diffusion(squares, ranks)
-    condensed = squareform(distances, checks=False)
-    features[:, :, 5] = _log_joint_size(ward) - 3.0 - log_factor
-    features[:, :, 6] = _log_joint_size(linkage(condensed, "average")) - 3.0 - log_factor
+    for rows in _in_blocks(n):
+        log_squares = np.log(_squares(distances, scale, rows) + 1e-12)
+        log_ranks = np.log1p(ranks[rows]) + np.log1p(ranks[:, rows].T)
+        features[rows, :, 1] = np.clip(log_squares, -3.0, 3.0)
+        features[rows, :, 2] = log_ranks / 2 - 2.5 - log_factor
+    _fill_diffusion(features[:, :, 4], distances, scale, ranks)
+    _fill_co_association(features[:, :, 3], coordinates[:, :N_DIMENSIONS], factor, random_state)
+    features[:, :, 5] = _joint_sizes(ward, log_factor)
+    average = linkage(squareform(distances, checks=False), "average")
+    features[:, :, 6] = _joint_sizes(average, log_factor)
     features[np.arange(n), np.arange(n), 1:] = 0.0
     return features
 
 
-def _ranks(distances: Floats) -> Floats:
+def _in_blocks(n: int) -> list[slice]:
+    return [slice(*block) for block in blocks(n, ROWS_AT_ONCE)]
+
+
+def _ranks(distances: Floats) -> NDArray[np.int32]:
     """Rank the rows by their distance from each row, from 0 for the row itself."""
     n = len(distances)
-    off_diagonal = distances.copy()
-    np.fill_diagonal(off_diagonal, -1.0)
-    order = np.argsort(off_diagonal, axis=1, kind="stable")
-    ranks = np.empty((n, n))
-    np.put_along_axis(ranks, order, np.arange(n, dtype=float)[None, :], axis=1)
+    ranks = np.empty((n, n), np.int32)
+    for rows in _in_blocks(n):
+        near = distances[rows].copy()
+        near[np.arange(len(near)), np.arange(rows.start, rows.stop)] = -1.0
+        order = np.argsort(near, axis=1, kind="stable")
+        np.put_along_axis(ranks[rows], order, np.arange(n, dtype=np.int32)[None, :], axis=1)
     return ranks
 
 
-def _co_association(coordinates: Floats, factor: float, random_state: int) -> Floats:
+def _local_scale(distances: Floats) -> Floats:
+    """Distance of each row to a near neighbor, (n_samples,)."""
+    n = len(distances)
+    k = min(SCALE_NEIGHBOR, n - 1)
+    scale = np.concatenate([np.partition(distances[rows], k)[:, k] for rows in _in_blocks(n)])
+    return np.asarray(np.maximum(scale, LEAST_SCALE * distances.max() or 1.0))
+
+
+def _squares(distances: Floats, scale: Floats, rows: slice) -> Floats:
+    """Squared distances of some rows, divided by the local scales of both."""
+    return np.asarray(distances[rows] ** 2 / (scale[rows, None] * scale[None, :]))
+
+
+def _fill_co_association(
+    feature: Singles, coordinates: Floats, factor: float, random_state: int
+) -> None:
     """Log-odds of the share of k-means runs that put a pair into one group."""
     n = len(coordinates)
     lowest, highest = max(3.0, n / 40 / factor), max(6.0, n / 6 / factor)
@@ -103,25 +127,35 @@ def _co_association(coordinates: Floats, factor: float, random_state: int) -> Fl
         run = kmeans(coordinates, int(number), n_init=1, random_state=0, init=centers, max_iter=30)
         share += run.labels[:, None] == run.labels[None, :]
     share /= N_RUNS
-    return np.log((share + 0.03) / (1.03 - share)) + 2.0
+    for rows in _in_blocks(n):
+        feature[rows] = np.log((share[rows] + 0.03) / (1.03 - share[rows])) + 2.0
 
 
-def _diffusion(squares: Floats, ranks: Floats) -> Floats:
+def _fill_diffusion(
+    feature: Singles, distances: Floats, scale: Floats, ranks: NDArray[np.int32]
+) -> None:
     """Log cosine between the rows of a diffusion on the graph of nearest neighbors."""
-    near = (ranks <= GRAPH_NEIGHBORS) | (ranks.T <= GRAPH_NEIGHBORS)
-    weights = np.where(near, np.exp(-squares), 0.0)
-    np.fill_diagonal(weights, 0.5)
-    degree = np.sqrt(weights.sum(axis=1))
-    steps = weights / (degree[:, None] * degree[None, :])
+    n = len(distances)
+    steps, next_steps = np.empty((n, n)), np.empty((n, n))
+    for rows in _in_blocks(n):
+        near = (ranks[rows] <= GRAPH_NEIGHBORS) | (ranks[:, rows].T <= GRAPH_NEIGHBORS)
+        steps[rows] = np.where(near, np.exp(-_squares(distances, scale, rows)), 0.0)
+    np.fill_diagonal(steps, 0.5)
+    degree = np.sqrt(steps.sum(axis=1))
+    for rows in _in_blocks(n):
+        steps[rows] /= degree[rows, None] * degree[None, :]
     for _ in range(int(np.log2(DIFFUSION_STEPS))):
-        steps = steps @ steps
+        np.matmul(steps, steps, out=next_steps)
+        steps, next_steps = next_steps, steps
     length = np.sqrt(np.diag(steps))
-    cosine = steps / (length[:, None] * length[None, :])
-    return np.asarray(np.clip(np.log(np.maximum(cosine, 0) + 1e-3), -7.0, 0.0) + 2.0)
+    for rows in _in_blocks(n):
+        cosine = steps[rows] / (length[rows, None] * length[None, :])
+        feature[rows] = np.clip(np.log(np.maximum(cosine, 0) + 1e-3), -7.0, 0.0) + 2.0
 
 
-def _log_joint_size(tree: Floats) -> Floats:
-    """Log size of the smallest node of a tree that holds both rows."""
+def _joint_sizes(tree: Floats, log_factor: float) -> Singles:
+    """Scaled log size of the smallest node of a tree that holds both rows."""
     sizes = tree.copy()
     sizes[:, 2] = tree[:, 3]
-    return np.log(np.maximum(squareform(cophenet(sizes)), 1.0))
+    log_sizes = np.log(np.maximum(cophenet(sizes), 1.0)) - 3.0 - log_factor
+    return np.asarray(squareform(log_sizes.astype(np.float32)))

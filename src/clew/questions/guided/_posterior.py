@@ -27,8 +27,6 @@ Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
 N_PARTITIONS = 16
-#: Probabilities are averaged over the partitions after this many batches.
-N_KEPT = 2
 #: Number of proposed splits of each group in a step.
 N_TRIES = 2
 #: Weight of the nearest pair in the log-odds of two sets of rows: in partitions, in questions.
@@ -37,6 +35,8 @@ BLOCK_TOP_SHARE = 0.7
 SCORING = Scoring(top_share=TOP_SHARE, alone=-2.0, apart=2.0, temperature=0.7)
 #: Partitions whose probabilities are summed in one array, in one thread.
 PER_BLOCK = 8
+#: Rows that are copied at once.
+ROWS_AT_ONCE = 256
 
 
 class SameProbabilities(NamedTuple):
@@ -66,8 +66,8 @@ class Posterior(NamedTuple):
     partitions: Ints
     """(n_partitions, n_rows)"""
     states: NDArray[np.uint64]
-    kept: tuple[SameProbabilities, ...]
-    """Sums over the partitions, after the last steps."""
+    last: SameProbabilities | None = None
+    """Sums over the partitions, after the last step; None before the first one."""
 
     @classmethod
     def start(cls, labels: Ints, seed: int) -> Self:
@@ -87,11 +87,11 @@ class Posterior(NamedTuple):
         states = np.zeros((N_PARTITIONS, 1), np.uint64)
         for stream, state in enumerate(states):
             seed_stream(state, seed, stream)
-        return cls(np.repeat(labels[None, :], N_PARTITIONS, axis=0), states, ())
+        return cls(np.repeat(labels[None, :], N_PARTITIONS, axis=0), states)
 
     def step(
         self, views: Views, answered: Answered, factors: Floats, n_jobs: int | None = None
-    ) -> Posterior:
+    ) -> tuple[Posterior, SameProbabilities]:
         """Move each partition on by one step.
 
         Parameters
@@ -108,6 +108,8 @@ class Posterior(NamedTuple):
         Returns
         -------
         Posterior
+        SameProbabilities
+            Averages over the partitions after this step and the one before.
         """
         partitions, states = self.partitions.copy(), self.states.copy()
 
@@ -118,14 +120,17 @@ class Posterior(NamedTuple):
             return groups
 
         total = _summed(advanced, views, answered, factors, n_jobs)
-        return Posterior(partitions, states, (*self.kept, total)[-N_KEPT:])
+        return Posterior(partitions, states, total), averaged(self.last, total)
 
-    def same(self) -> SameProbabilities:
-        """Average over the partitions after the last steps."""
-        count = np.float32(len(self.kept) * N_PARTITIONS)
-        labels = np.sum([kept.labels for kept in self.kept], axis=0)
-        questions = np.sum([kept.questions for kept in self.kept], axis=0)
-        return SameProbabilities(labels / count, questions / count)
+
+def averaged(before: SameProbabilities | None, last: SameProbabilities) -> SameProbabilities:
+    """Average over the partitions after the last step, and those after the step before."""
+    if before is None:
+        return SameProbabilities(*(total / np.float32(N_PARTITIONS) for total in last))
+    found = SameProbabilities(*(a + b for a, b in zip(before, last, strict=True)))
+    for total in found:
+        total /= np.float32(2 * N_PARTITIONS)
+    return found
 
 
 def sums_of(
@@ -151,11 +156,14 @@ def _summed(
             _add_probabilities(groups_of(index, own), views, own, total)
         return total
 
-    sums = in_threads(of_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
-    return SameProbabilities(
-        _mirrored([part.labels for part in sums], N_PARTITIONS),
-        _mirrored([part.questions for part in sums], 0),
-    )
+    first, *others = in_threads(of_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
+    for part in others:
+        for total, more in zip(first, part, strict=True):
+            total += more
+    del others
+    _mirror(first.labels, N_PARTITIONS)
+    _mirror(first.questions, 0)
+    return first
 
 
 def _add_probabilities(
@@ -170,12 +178,13 @@ def _add_probabilities(
     add_same_probabilities(groups, of_rows, of_groups, of_blocks, *total)
 
 
-def _mirrored(parts: list[Singles], diagonal: float) -> Singles:
-    """Add lower triangles, and copy the sum to the upper one."""
-    lower: Singles = np.sum(parts, axis=0)
-    full: Singles = lower + lower.T
-    np.fill_diagonal(full, diagonal)
-    return full
+def _mirror(lower: Singles, diagonal: float) -> None:
+    """Copy the lower triangle to the upper one, block by block."""
+    for start, stop in blocks(len(lower), ROWS_AT_ONCE):
+        lower[:start, start:stop] = lower[start:stop, :start].T
+        square = lower[start:stop, start:stop]
+        square += np.tril(square, -1).T
+    np.fill_diagonal(lower, diagonal)
 
 
 def _groups(labels: Ints) -> Groups:

@@ -16,9 +16,14 @@ from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._error_rate import ErrorRate
 from clew.questions.guided._labels import JaccardLabels
-from clew.questions.guided._model import Model, Step
+from clew.questions.guided._model import Model, Start, Step
 from clew.questions.guided._pair_log_odds import PairLogOdds
-from clew.questions.guided._posterior import Posterior, sums_of
+from clew.questions.guided._posterior import (
+    Posterior,
+    SameProbabilities,
+    averaged,
+    sums_of,
+)
 from clew.questions.guided._within_ratio import WithinRatio
 
 Arrays = dict[str, NDArray[Any]]
@@ -48,47 +53,45 @@ def arrays_of(model: Model) -> Arrays:
     return found
 
 
-def model_of(unsampled: Model, arrays: Mapping[str, NDArray[Any]]) -> Model:
-    """Compute a state again, from that before partitions are sampled.
-
-    `KeyError` or `ValueError` if the arrays are not those of a state.
-    """
-    n, features = len(unsampled.labels), unsampled.pairs.features
-    coordinates = unsampled.ratio.coordinates
+def model_of(start: Start, arrays: Mapping[str, NDArray[Any]]) -> Model:
+    """Compute a state again. `KeyError` or `ValueError` if the arrays are not those of a state."""
+    features, coordinates = start.pairs.features, start.coordinates
     steps: list[Step] = []
-    kept = []
+    sums: list[SameProbabilities] = []
     while f"step{len(steps)}.factors" in arrays:
         at = f"step{len(steps)}"
         step = Step(
             arrays[f"{at}.partitions"].astype(np.int64),
             arrays[f"{at}.factors"],
             Answered(*(arrays[f"{at}.evidence.{name}"] for name in Answered._fields)),
-            _odds(unsampled.odds, f"{at}.odds", arrays),
+            _odds(start.odds, f"{at}.odds", arrays),
             arrays.get(f"{at}.within"),
         )
         ratio = WithinRatio.of(coordinates, None, step.within)
         views = step.odds.views(features, ratio.values)
         parts = step.partitions, views, step.evidence, step.factors
-        kept.append(sums_of(*parts, unsampled.pairs.n_jobs))
+        sums.append(sums_of(*parts, start.pairs.n_jobs))
         steps.append(step)
-    posterior = Posterior(steps[-1].partitions, arrays["random"], tuple(kept))
+    before, last = [None, *sums][-2:]
+    assert last is not None
     mean, *probabilities = arrays["rate"].tolist()
     rates = {int(code): rate for code, rate in arrays["annotators"].tolist()}
-    odds = _odds(unsampled.odds, "odds", arrays)
+    odds = _odds(start.odds, "odds", arrays)
     ratio = WithinRatio.of(coordinates, arrays.get("prior"), arrays.get("within"))
-    return unsampled._replace(
-        asked=AskedPairs(*(arrays[f"asked.{name}"] for name in AskedPairs._fields)),
-        odds=odds,
-        ratio=ratio,
-        rate=ErrorRate(mean, np.array(probabilities), rates),
-        posterior=posterior,
-        found=_labels("found", n, arrays),
-        shown=_labels("shown", n, arrays),
-        views=odds.views(features, ratio.values),
-        same=posterior.same(),
-        steps=tuple(steps),
-        next_ratio=float(arrays["next_ratio"]),
-        start=arrays.get("start"),
+    return Model(
+        start.pairs,
+        AskedPairs(*(arrays[f"asked.{name}"] for name in AskedPairs._fields)),
+        odds,
+        ratio,
+        ErrorRate(mean, np.array(probabilities), rates),
+        Posterior(steps[-1].partitions, arrays["random"], last),
+        _labels("found", len(features), arrays),
+        _labels("shown", len(features), arrays),
+        odds.views(features, ratio.values),
+        averaged(before, last),
+        tuple(steps),
+        float(arrays["next_ratio"]),
+        arrays.get("start"),
     )
 
 

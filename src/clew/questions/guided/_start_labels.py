@@ -78,17 +78,22 @@ def start_labels(
     return cut_tree(tree, [n_clusters])[:, 0].astype(np.int64)
 
 
+def is_unconstrained(n_rows: int, n_clusters: int | None) -> bool:
+    """Whether `unconstrained_labels` help: the number is known, and there are few rows."""
+    return n_clusters is not None and 1 < n_clusters < n_rows <= MOST_ROWS
+
+
 def unconstrained_labels(
     distances: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
-) -> Ints | None:
+) -> Ints:
     """Group rows by `GuidedClustering` without answers.
 
     Parameters
     ----------
     distances : ndarray of shape (n_rows, n_rows)
         Distances.
-    n_clusters : int or None
-        Number of groups, if it is known.
+    n_clusters : int
+        Number of groups. Where it is not known, these labels do not help: see `is_unconstrained`.
     seed : int
         Seed of all its parts.
     n_jobs : int or None
@@ -96,12 +101,8 @@ def unconstrained_labels(
 
     Returns
     -------
-    ndarray of shape (n_rows,), int64, or None
-        None if the number is not known, because these labels help only where it is right, and None
-        for more than 1,000 rows.
+    ndarray of shape (n_rows,), int64
     """
-    if n_clusters is None or not 1 < n_clusters < len(distances) <= MOST_ROWS:
-        return None
     model = GuidedClustering(n_clusters, metric="precomputed", n_jobs=n_jobs, random_state=seed)
     with silenced():  # of fewer groups than wanted, if there are many copies
         return np.asarray(model.fit(distances).labels_, np.int64)

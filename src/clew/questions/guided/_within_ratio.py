@@ -6,10 +6,13 @@ tails of Student's distribution.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clew._parallel import blocks
 
 __all__ = ["WithinRatio"]
 
@@ -22,6 +25,8 @@ TAIL = 10.0
 LIMIT = 6.0
 #: Least number of differences within groups from which the covariance is estimated.
 FEWEST = 5
+#: Rows whose ratios are computed at once.
+ROWS_AT_ONCE = 256
 
 
 class WithinRatio(NamedTuple):
@@ -94,14 +99,23 @@ def _ratio(points: Floats, within: Floats) -> Singles:
     white = white @ turned
     white -= white.mean(axis=0)
     between = np.maximum(white.var(axis=0) - 1.0, 0.05)
-    same = _squares(white) / 2
-    different = _squares(white / np.sqrt(2 + 2 * between))
-    tails = np.log1p(same / TAIL) - np.log1p(different / TAIL)
-    ratio = 0.5 * np.log1p(between).sum() - 0.5 * (TAIL + points.shape[1]) * tails
+    ratio = np.empty((len(points), len(points)), np.float32)
+    same, different = _squares(white), _squares(white / np.sqrt(2 + 2 * between))
+    rest = 0.5 * np.log1p(between).sum()
+    for start, stop in blocks(len(points), ROWS_AT_ONCE):
+        tails = np.log1p(same(start, stop) / 2 / TAIL) - np.log1p(different(start, stop) / TAIL)
+        of_rows = rest - 0.5 * (TAIL + points.shape[1]) * tails
+        ratio[start:stop] = np.clip(of_rows, -LIMIT, LIMIT)
     np.fill_diagonal(ratio, 0.0)
-    return np.asarray(np.clip(ratio, -LIMIT, LIMIT), np.float32)
+    return ratio
 
 
-def _squares(points: Floats) -> Floats:
+def _squares(points: Floats) -> Callable[[int, int], Floats]:
+    """Return a function that computes squared distances of some rows to all."""
     lengths = (points**2).sum(axis=1)
-    return np.asarray(np.maximum(lengths[:, None] + lengths - 2 * points @ points.T, 0.0))
+
+    def of_rows(start: int, stop: int) -> Floats:
+        products = (2 * points[start:stop]) @ points.T
+        return np.asarray(np.maximum(lengths[start:stop, None] + lengths - products, 0.0))
+
+    return of_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from clew.answers import (
     expand,
 )
 from clew.cluster.guided._features import FeatureSpace
-from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._answers import key_of
 from clew.questions._group_questions import asked_pairs
@@ -33,14 +33,14 @@ from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
 from clew.questions.guided._model import Model, PairAnswer, sampled, unsampled
 from clew.questions.guided._readings import Readings
-from clew.questions.guided._saved import arrays_of, model_of
+from clew.questions.guided._saved import Arrays, arrays_of, model_of
 from clew.questions.guided._triples import EVIDENCE, NONE_DIFFERS_EVIDENCE, checked_kinds
 
 __all__ = ["Guided"]
 
 #: Answers between two updates of the model: this share of the rows, within these bounds.
 UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
-#: Number of states that are kept, so that an answer can be taken back without replaying all others.
+#: Number of states that are kept; with many rows fewer, so many numbers at most.
 N_STATES, MOST_ENTRIES = 16, 2e7
 #: With more rows than the first number, only representatives are modeled, as many as the second.
 MOST_ROWS, N_REPRESENTATIVES = 2500, 2000
@@ -114,9 +114,9 @@ class Guided(Readings):
     other strategies, this one may ask about a pair whose answer follows from others, where one of
     these may be wrong.
 
-    For 2,000 rows, `start` takes about 10 seconds, an update of the model after 20 answers 0.7 s,
-    and the choice of a question 0.03 s, so a question takes 0.06 s on the average, on one core.
-    Memory O(n²) for n rows or representatives: 1.2 GiB for 2,000. For 100,000 rows of 64 features,
+    For 2,000 rows, `start` takes about 6 seconds, an update of the model after 20 answers 0.45 s,
+    and the choice of a question 0.03 s, so a question takes 0.05 s on the average, on one core.
+    Memory O(n²) for n rows or representatives: 0.5 GiB for 2,000. For 100,000 rows of 64 features,
     `start` takes 20 s and an update 1 s.
 
     References
@@ -155,6 +155,10 @@ class Guided(Readings):
     _seconds: SecondsModel
     _waiting: list[Answer]
     _candidates: Candidates | None
+    _state: tuple[list[Answer], Model] | None
+    """The last state, with the answers that it follows from."""
+    _earlier: list[tuple[list[Answer], Arrays]]
+    """Earlier states, so that an answer can be taken back without replaying all others."""
     _saved: tuple[NDArray[np.int64], Model] | None
 
     def __init__(
@@ -192,8 +196,7 @@ class Guided(Readings):
         distances = (data + data.T) / 2 if self.metric == "precomputed" else squareform(pdist(data))
         coordinates = DistanceSpace.fit(distances, seed=self._seed).transform(distances)
         self._start = unsampled(distances, coordinates, self.n_clusters, self._seed, self.n_jobs)
-        self._distances = distances
-        self._states, self._saved = [], None
+        self._state, self._earlier, self._saved = None, [], None
         low, high = UPDATE_BOUNDS
         self._batch = self.update_every or min(max(low, int(UPDATE_SHARE * n)), high)
 
@@ -212,77 +215,52 @@ class Guided(Readings):
         for answer in answers:
             self._codes.setdefault(answer.annotator, len(self._codes))
         self._given += answers
-        if not self._given and not self._states:
+        if not self._given and self._state is None:
             return  # partitions are sampled when they are first needed, or were saved
-        while self._states and self._states[-1][0] != self._given[: len(self._states[-1][0])]:
-            self._states.pop()
-        if not self._states and self._saved is not None:
+        self._go_back()
+        if self._state is None and self._saved is not None:
             self._take_saved(*self._saved)
-        done = len(self._current()[0])
-        while len(self._given) - done >= self._batch:
-            batch = self._given[done : done + self._batch]
-            done += self._batch
-            model = self._current()[1].learned(self._pairs(batch))
-            self._states.append((self._given[:done], model))
-            self._candidates = None
+        known, model = self._current()
+        while len(self._given) - len(known) >= self._batch:
+            self._earlier.append((known, arrays_of(model)))
             n_states = min(N_STATES, max(3, int(MOST_ENTRIES / len(self._items.rows) ** 2)))
-            if len(self._states) > n_states:
-                del self._states[1]
-        self._waiting = self._given[done:]
+            if len(self._earlier) >= n_states:
+                del self._earlier[1]
+            batch = self._given[len(known) : len(known) + self._batch]
+            known, model = known + batch, model.learned(self._pairs(batch))
+            self._state, self._candidates = (known, model), None
+        self._waiting = self._given[len(known) :]
+
+    def _go_back(self) -> None:
+        """Return to the last state whose answers begin those that are learned, or to none."""
+        if self._state is None or self._state[0] == self._given[: len(self._state[0])]:
+            return
+        self._state, self._candidates = None, None
+        while self._earlier and self._state is None:
+            known, arrays = self._earlier.pop()
+            if known == self._given[: len(known)]:
+                self._state = known, model_of(self._start, arrays)
 
     def _current(self) -> tuple[list[Answer], Model]:
         """Return the last state, with its answers; the first one is sampled here."""
-        if not self._states:
-            self._states = [([], sampled(self._start, self._distances, self.n_clusters))]
-        return self._states[-1]
+        if self._state is None:
+            self._state = [], sampled(self._start)
+        return self._state
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return what takes long to compute from answers, to be saved.
-
-        Returns
-        -------
-        dict of str to ndarray
-            For `set_state` of a strategy with the same parameters and data: the partitions after
-            the last batch of answers, and averages of probabilities in half precision.
-        """
-        self._started()
+    def _saved_state(self) -> Arrays:
+        """Return the partitions after the last batch of answers, and averages of probabilities."""
         answers, model = self._current()
         return arrays_of(model) | {"answers": _digest(answers)}
 
-    def set_state(self, state: Mapping[str, ArrayLike]) -> Self:
-        """Take a saved state; call it after `start`, before the answers are learned.
-
-        Parameters
-        ----------
-        state : mapping of str to array-like
-            As `state` returned it. It is ignored if the answers that are learned do not begin with
-            those that it was computed from.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidDataError
-            If the arrays are not those of `state`.
-        """
-        self._started()
-        arrays = {name: np.asarray(array) for name, array in state.items()}
-        try:
-            self._saved = arrays["answers"], model_of(self._start.model, arrays)
-        except (KeyError, ValueError, IndexError) as error:
-            raise InvalidDataError(
-                f"this is no state of Guided for these data ({error!r}); learn the answers instead"
-            ) from error
-        self._states = []
-        return self
+    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._saved = state["answers"], model_of(self._start, state)
+        self._state, self._earlier = None, []
 
     def _take_saved(self, digest: NDArray[np.int64], model: Model) -> None:
         """Continue from a saved state if the answers begin with those that it follows from."""
         first = self._given[: int(digest[0])]
         if np.array_equal(_digest(first), digest):
-            self._states = [(first, model)]
+            self._state = first, model
         self._saved = None
 
     def _pairs(self, answers: Sequence[Answer]) -> list[PairAnswer]:

@@ -6,6 +6,7 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 const AHEAD = 4;    // questions held ahead, their media decoded
+const BEHIND = 20;  // answers to be learned, from which on the page says so
 const DWELL = 200;  // ms after painting before a press is an answer: nobody decides faster
 const KEYS = {
   1: '1s',
@@ -143,7 +144,8 @@ export async function openOutbox(name) {
       for (const row of gone) rows.splice(rows.indexOf(row), 1);
       await Promise.all(gone.map(row => row.writing));
       const seqs = gone.map(row => row.seq).filter(seq => seq !== undefined);
-      if (seqs.length) await act('readwrite', store => seqs.forEach(seq => store.delete(seq)))?.catch(() => {});
+      if (seqs.length)
+        await act('readwrite', store => seqs.forEach(seq => store.delete(seq)))?.catch(() => {});
     },
   };
 }
@@ -584,17 +586,17 @@ export function mount(root, transport, options) {
       strip.hidden = false;
       strip.replaceChildren(icon(glyph), h('span', {}, text));
     };
-    main.classList.toggle(
-      'has-strip', Boolean(waiting || refused || (options.behind && mode === 'asking') || options.notice));
+    main.classList.toggle('has-strip', Boolean(waiting || refused || isBehind()));
     if (refused) show('flag', t('strip.refused', {why: refused}));
     else if (waiting === 'offline') show('off', t('strip.offline', {n: kept, left: queue.length}));
     else if (waiting === 'busy') show('clock', t('strip.busy', {n: kept, wait: Math.ceil(retry)}));
     else if (waiting === 'storage') show('flag', t('strip.storage', {why: waitingWhy}));
-    else if (options.behind && mode === 'asking') show('clock', t('strip.behind', {n: options.behind}));
+    else if (isBehind()) show('clock', t('strip.behind', {n: options.behind}));
     else strip.hidden = true;
     options.onSaved?.(kept, waiting);
   }
   let waitingWhy = '';
+  const isBehind = () => options.behind >= BEHIND && mode === 'asking';
 
   // --- questions in
   function take(reply) {
@@ -645,37 +647,28 @@ export function mount(root, transport, options) {
   function idle(reply) {
     const link = (words, href, cls = 'btn') =>
       h('a', {class: cls, href: `${options.base ?? ''}/${href}`}, t(words));
-    const name = reply.state ?? 'nothing';
-    if (name === 'finished' && !options.goOn)
-      state('finished', reply.summary ?? {}, [
-        ...(reply.doubtful ? [link('state.review', 'review', 'btn main')] : []),
-        link('state.groups', 'groups'), link('state.export', 'export'),
-        h('button', {
-          class: 'btn bare',
-          type: 'button',
-          onclick: () => {
-            options.goOn = true;
-            queue.length ? next() : top();
-          }
-        },
-          t('state.go_on')),
-        ...(
-          reply.completion ? [h('p', {class: 'code'}, t('state.completion', {code: reply.completion}))] : [])
-      ].filter(Boolean));
-    else if (name === 'no_items') state('no_items', {}, [h('code', {class: 'mono'}, 'clew add PATH')]);
-    else if (name === 'warming_up') state('warming_up', {}, []);
-    else if (name === 'practised')
-      state('practised', {},
-        [h('button', {class: 'btn main', type: 'button', onclick: () => options.onPractised?.()},
-          t('state.begin'))]);
-    else
-      state('nothing', {until: reply.until ?? ''},
-        [link('state.groups', 'groups'), link('state.history', 'history')]);
+    const button = (words, act, cls) => h('button', {class: cls, type: 'button', onclick: act}, t(words));
+    const code = reply.completion && h('p', {class: 'code'}, t('state.completion', {code: reply.completion}));
+    const goOn = () => {
+      options.goOn = true;
+      queue.length ? next() : top();
+    };
+    const name = reply.state === 'finished' && options.goOn ? 'nothing' : reply.state ?? 'nothing';
+    const actions = {
+      finished: () => [reply.doubtful && options.mayReview && link('state.review', 'review', 'btn main'),
+        link('state.groups', 'groups'), options.mayReview && link('state.export', 'export'),
+        button('state.go_on', goOn, 'btn bare'), code],
+      no_items: () => [h('code', {class: 'mono'}, 'clew add PATH')],
+      practised: () => [button('state.begin', () => options.onPractised?.(), 'btn main')],
+      nothing: () => [link('state.groups', 'groups'), link('state.history', 'history'), code],
+    }[name]?.() ??
+      [];
+    state(name, reply.summary ?? {n: reply.behind ?? 0}, actions.filter(Boolean));
     clearTimeout(idleTimer);
     if (name !== 'practised')
       idleTimer = setTimeout(() => {
         if (!now) top();
-      }, name === 'warming_up' ? 300 : 3000);
+      }, {warming_up: 300, learning: 1000}[name] ?? 3000);
   }
 
   // --- answers out
@@ -1086,9 +1079,10 @@ export function mount(root, transport, options) {
       const at = past.findIndex(one => one.id === row.entry.revokes);
       if (at >= 0) past.splice(at, 1);
     } else if (row.question) past.push({id: row.entry.submission_id, question: row.question});
-  if (options.questions || options.first) {
-    take(options.first ?? {questions: options.questions});
-    queue.length ? next() : idle(options.first ?? {});
+  if (options.again) queue.push(draw(options.again, t, actions));
+  if (options.first) {
+    take(options.first);
+    queue.length ? next() : idle(options.first);
     flush();
   } else {
     flush();
@@ -1167,6 +1161,7 @@ export async function start(data) {
       return;
     }
     const keys = JSON.parse(stored('clew-keys') ?? '{}');
+    if (data.again) history.replaceState(null, '', location.pathname);  // a reload asks on
     page = mount(root, httpTransport(data.base), {
       ...data,
       outbox: await openOutbox(box),

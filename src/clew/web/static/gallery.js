@@ -1,12 +1,14 @@
 // Groups and the map: choose items, see what an edit would do, apply it, take it back.
 import {h, icon, translator} from './ask.js';
-import {$, $$, api, base, request, say, toast, uuid} from './shell.js';
+import {$, $$, api, base, finished, request, say, toast, uuid} from './shell.js';
 
 const data = JSON.parse($('#gallery-data').textContent), t = translator(data.strings);
 const groups = new Map(data.groups.map(group => [group.id, group])),
-      nameOf = id => groups.get(id)?.name ?? t('group.none');
+      nameOf = id => groups.get(id)?.name ?? t('group.nobody');
+const NOBODY = -1;        // the group of what is in none
 const picks = new Map();  // id of an item -> id of its group
 const bar = $('#pick-bar');
+let map = null;
 
 // ---------------------------------------------------------------- choosing
 function chosen() {
@@ -17,7 +19,11 @@ function chosen() {
   $('#from-picked').textContent =
     from.length && from.length < 6 ? t('pick.from', {groups: from.map(nameOf).join(', ')}) : '';
   $('[data-do=merge]').disabled = from.length < 2;
-  $('[data-do=split]').disabled = $('[data-do=not_in]').disabled = from.length !== 1 || from[0] < 0;
+  const isNobody = from.length === 1 && from[0] === NOBODY;
+  $('[data-do=split]').disabled = $('[data-do=not_in]').disabled = from.length !== 1 || isNobody;
+  $('[data-do=set_aside]').hidden = isNobody;
+  $('[data-do=restore]').hidden = !isNobody;
+  say($('#n-picked').textContent);
 }
 function pick(id, group, on) {
   on ? picks.set(id, group) : picks.delete(id);
@@ -34,10 +40,10 @@ document.addEventListener('click', event => {
   } else pick(button.dataset.id, Number(button.dataset.group), on);
   anchor = button;
   chosen();
-  say($('#n-picked').textContent);
 });
 export function clear() {
-  for (const id of [...picks.keys()]) pick(id, 0, false);
+  picks.clear();
+  $$('.pick[aria-pressed=true]').forEach(button => button.setAttribute('aria-pressed', false));
   map?.clear();
   chosen();
 }
@@ -49,7 +55,7 @@ addEventListener('keydown', event => {
   const key = event.key.toLowerCase();
   if (key === 'escape' && picks.size) clear();
   const button = picks.size && {m: 'move', j: 'merge', x: 'split'}[key];
-  if (button && !$(`[data-do=${button}]`).disabled) {
+  if (bar && button && !$(`[data-do=${button}]`).disabled) {
     event.preventDefault();
     $(`[data-do=${button}]`).click();
   }
@@ -62,29 +68,54 @@ addEventListener('keydown', event => {
 });
 
 // ---------------------------------------------------------------- edits, previewed
-function examples(group, without = new Set()) {
-  return (groups.get(group)?.examples ?? []).filter(id => !without.has(id));
+/** A dialog that is gone when it is closed. */
+function dialog(id, heading, ...body) {
+  const box = h('dialog', {'aria-labelledby': id}, h('h2', {id}, heading), ...body);
+  box.addEventListener('close', () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  return box;
 }
-function editOf(kind, target) {  // the edits that an action stands for
+/** Up to three examples of a group, or others of its items on the page, without some items. */
+function examples(group, without = new Set()) {
+  const typical = (groups.get(group)?.examples ?? []).filter(id => !without.has(id));
+  if (typical.length) return typical;
+  const shown = $$(`.pick[data-group="${group}"]`).map(button => button.dataset.id);
+  return shown.filter(id => !without.has(id)).slice(0, 3);
+}
+function editsOf(kind, target) {  // the edits that an action stands for
   const items = [...picks.keys()], mine = new Set(items), from = [...new Set(picks.values())];
+  if (kind === 'move' && target === NOBODY) return [{kind: 'set_aside', items, target: []}];
   if (kind === 'move') return [{kind, items, target: examples(target, mine)}];
-  if (kind === 'merge')
-    return from.slice(1).map(group => ({kind, items: examples(from[0]), target: examples(group)}));
+  if (kind === 'merge') {
+    const others = target === undefined ? from.slice(1) : [target];
+    return others.map(group => ({kind, items: examples(from[0]), target: examples(group)}));
+  }
   if (kind === 'split' || kind === 'not_in') return [{kind, items, target: examples(from[0], mine)}];
   return [{kind, items, target: []}];
 }
 const date = at => new Date(at).toLocaleDateString('en', {day: 'numeric', month: 'short'});
-function consequence(preview, edit) {  // what would move, what it contradicts
-  const moves = preview.moves ?? [], against = preview.contradicts ?? [];
-  const list = [h('li', {}, t(moves.length ? 'preview.moves' : 'preview.none', {n: moves.length}))];
-  if (against.length) {
-    const first = against[0],
-          who = typeof first === 'object' ?
-      t('preview.who',
-        {who: first.annotator || '–', said: first.said ?? '', when: first.at ? date(first.at) : ''}) :
-      '';
-    list.push(h('li', {}, icon('diff', 'link-ico'), ` ${t('preview.against', {n: against.length})} ${who}`));
+/** What would move from where to where, what it contradicts, and which questions it answers. */
+function consequence(preview) {
+  const {moves = [], contradicts = [], superfluous = []} = preview, ways = new Map();
+  for (const {before, after} of moves) {
+    const way = `${before} ${after}`;
+    ways.set(way, {before, after, n: (ways.get(way)?.n ?? 0) + 1});
+  }
+  const name = group => group === null || group < 0 ? t('group.nobody') :
+    groups.has(group)                               ? nameOf(group) :
+                                                      t('group.new');
+  const way = one => t('preview.move', {n: one.n, before: name(one.before), after: name(one.after)});
+  const many = [...ways.values()].sort((a, b) => b.n - a.n);
+  const list = [h('li', {}, t(moves.length ? 'preview.moves' : 'preview.none', {n: moves.length}),
+    many.length ? h('span', {class: 'faint', dir: 'auto'}, ` ${many.slice(0, 5).map(way).join('; ')}`) : '')];
+  if (contradicts.length) {
+    const {annotator, said = '', at} = contradicts[0];
+    const who = t('preview.who', {who: annotator || '–', said, when: at ? date(at) : ''});
+    const words = ` ${t('preview.against', {n: contradicts.length})} ${annotator ? who : ''}`;
+    list.push(h('li', {}, icon('diff', 'link-ico'), words));
   } else list.push(h('li', {}, t('preview.agrees')));
+  if (superfluous.length) list.push(h('li', {}, t('preview.superfluous', {n: superfluous.length})));
   return list;
 }
 async function preview(edits, list, button) {
@@ -93,50 +124,43 @@ async function preview(edits, list, button) {
   try {
     const found = [];
     for (const edit of edits) {
-      let reply = await request(`${api}/edits`, 'POST', {...edit, preview: true});
-      while (reply.status === 'waiting' || reply.status === 'running') {
-        await new Promise(resolve => setTimeout(resolve, 400));
-        if (!list.isConnected) return;
-        reply = await request(`${api}/jobs/${reply.job}`);
-      }
-      if (reply.status === 'failed') throw new Error(reply.error ?? '');
-      found.push(...consequence(reply.result ?? {}, edit));
+      const asked = await request(`${api}/edits`, 'POST', {...edit, preview: true});
+      const result = await finished(asked, () => list.isConnected);
+      if (!result) return;
+      found.push(...consequence(result));
     }
     list.replaceChildren(...found);
-    button.disabled = false;
-  } catch (problem) {
-    list.replaceChildren(h('li', {}, t('preview.failed', {why: problem.message})));
-    button.disabled = false;
-  }
+  } catch (problem) { list.replaceChildren(h('li', {}, t('preview.failed', {why: problem.message}))); }
+  button.disabled = false;
 }
-function ask(kind, fixed) {
-  const n = picks.size, heading = h('h2', {id: 'edit-h'}), list = h('ul', {class: 'list'}),
-        error = h('p', {class: 'error', role: 'alert'});
-  const go = h('button', {class: 'btn main', value: 'go'}),
-        needsTarget = kind === 'move' && fixed === undefined;
-  const from = new Set(picks.values()),
-        select = h('select', {'aria-label': t('edit.target')},
-          ...[...groups.values()]
-            .filter(group => group.id >= 0 && !(from.size === 1 && from.has(group.id)))
-            .map(group => h('option', {value: group.id}, `${group.name} (${group.n.toLocaleString('en')})`)));
-  const target = () => fixed ?? (needsTarget ? Number(select.value) : undefined);
-  const words = () => {
-    const values = {n, target: nameOf(target()), from: [...from].map(nameOf).join(t('and'))};
-    heading.textContent = t(`edit.${kind}.ask`, values);
-    go.textContent = t(`edit.${kind}.go`, values);
-    return t(`edit.${kind}.done`, values);
+/** Asks whether an action is to be done, and says what it would do; `kind` names its words. */
+function ask(kind, {choose = kind === 'move'} = {}) {
+  const n = picks.size, from = new Set(picks.values());
+  const list = h('ul', {class: 'list'}), error = h('p', {class: 'error', role: 'alert'});
+  const go = h('button', {class: 'btn main', value: 'go'}), heading = h('h2', {id: 'edit-h'});
+  const others = [...groups.values()].filter(group => !(from.size === 1 && from.has(group.id)));
+  const select = h('select', {'aria-label': t('edit.target')},
+    ...others.map(group => h('option', {value: group.id}, `${group.name} (${group.n.toLocaleString('en')})`)),
+    kind === 'move' && h('option', {value: NOBODY}, t('group.nobody')));
+  const target = () => choose ? Number(select.value) : undefined;
+  const words = what => {
+    const both = kind === 'merge' && choose ? [...from, target()] : [...from];
+    const values = {n, target: nameOf(target()), from: both.map(nameOf).join(t('and'))};
+    return t(`edit.${kind === 'move' && target() === NOBODY ? 'set_aside' : kind}.${what}`, values);
   };
   const form = h('form', {method: 'dialog', class: 'stack'},
-    needsTarget && h('label', {class: 'field'}, t('edit.target'), select), list,
-    h('p', {class: 'faint'}, t('edit.kept')), error,
+    choose && h('label', {class: 'field'}, t('edit.target'), select), list,
+    h('p', {class: 'faint'}, t(kind === 'restore' ? 'edit.restore.text' : 'edit.kept')), error,
     h('div', {class: 'row'}, h('button', {class: 'btn', value: 'cancel', formnovalidate: true}, t('cancel')),
       go));
-  const box = h('dialog', {'aria-labelledby': 'edit-h'}, heading, form);
+  const box = dialog('edit-h', '', form);
+  $('h2', box).replaceWith(heading);
   let edits = [];
   const show = () => {
-    words();
-    edits = editOf(kind, target());
-    preview(edits, list, go);
+    heading.textContent = words('ask');
+    go.textContent = words('go');
+    edits = editsOf(kind, target());
+    if (kind !== 'restore') preview(edits, list, go);
   };
   select.addEventListener('change', show);
   form.addEventListener('submit', async event => {
@@ -144,12 +168,7 @@ function ask(kind, fixed) {
     event.preventDefault();
     go.disabled = true;
     try {
-      const ids = [], done = words();
-      for (const edit of edits) {
-        const id = uuid();
-        await request(`${api}/edits`, 'POST', {...edit, base_revision: data.revision, submission_id: id});
-        ids.push(id);
-      }
+      const done = words('done'), ids = await apply(kind, edits);
       box.close();
       clear();
       sessionStorage.setItem('clew-edit', JSON.stringify({words: done, ids}));
@@ -160,86 +179,81 @@ function ask(kind, fixed) {
       go.disabled = false;
     }
   });
-  box.addEventListener('close', () => box.remove());
-  document.body.append(box);
-  box.showModal();
   show();
+}
+/** Sends edits; their ids, by which they are taken back. */
+async function apply(kind, edits) {
+  if (kind === 'restore') {
+    await request(`${api}/items:restore`, 'POST', {items: edits[0].items});
+    return [];
+  }
+  const ids = [];
+  for (const edit of edits) {
+    const id = uuid(), base_revision = ids.length ? null : data.revision;
+    await request(`${api}/edits`, 'POST', {...edit, base_revision, submission_id: id});
+    ids.push(id);
+  }
+  return ids;
 }
 function offerUndo() {
   const last = JSON.parse(sessionStorage.getItem('clew-edit') ?? 'null');
   if (!last) return;
-  toast(last.words, async () => {
+  const undo = async () => {
     for (const id of last.ids) await request(`${api}/answers/${id}`, 'DELETE');
     sessionStorage.removeItem('clew-edit');
     toast(t('edit.undone'));
     renew(3000);
-  });
+  };
+  toast(last.words, last.ids.length && undo);
 }
 $$('[data-do]').forEach(button => button.addEventListener('click', () => ask(button.dataset.do)));
-$('#merge-with')?.addEventListener('click', () => {  // the whole group into another
-  const here = data.group;
-  picks.clear();
-  examples(here).forEach(id => pick(id, here, true));
-  chosen();
-  ask('move');
+const choose = (ids, group) => {
+  clear();
+  ids.forEach(id => picks.set(id, group));
+};
+$('#merge-with')?.addEventListener('click', () => {
+  choose(examples(data.group), data.group);
+  ask('merge', {choose: true});
 });
 $('#lock')?.addEventListener('click', () => {
-  picks.clear();
-  data.members.forEach(id => picks.set(id, data.group));
+  choose(data.members, data.group);
   ask('lock');
 });
-$('#resplit')?.addEventListener('click', async event => {
-  event.target.disabled = true;
+$('#resplit')?.addEventListener('click', async ({currentTarget: button}) => {
+  button.disabled = true;
   toast(t('group.resplit.asked'));
   try {
-    let reply = await request(`${api}/recluster`, 'POST', {group: data.group});
-    while (reply.status === 'waiting' || reply.status === 'running') {
-      await new Promise(resolve => setTimeout(resolve, 400));
-      reply = await request(`${api}/jobs/${reply.job}`);
-    }
-    if (reply.status === 'failed') throw new Error(reply.error);
-    offerParts(reply.result.parts ?? []);
+    const asked = await request(`${api}/recluster`, 'POST', {group: data.group});
+    offerParts((await finished(asked)).parts ?? []);
   } catch (problem) { toast(problem.message); }
-  event.target.disabled = false;
+  button.disabled = false;
 });
 function offerParts(parts) {  // the parts of a group: choose one, then split it off
+  const face = id =>
+    h('span', {class: 'mini'}, h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''}));
+  const part = ids => {
+    const split = () => {
+      box.close();
+      choose(ids, data.group);
+      ask('split');
+    };
+    return h('li', {class: 'row'}, h('span', {class: 'minis grow'}, ...ids.slice(0, 4).map(face)),
+      h('button', {class: 'btn', type: 'button', onclick: split}, t('group.part', {n: ids.length})));
+  };
   const box =
-    h('dialog', {'aria-labelledby': 'parts-h'}, h('h2', {id: 'parts-h'}, t('group.parts', {n: parts.length})),
-      h('ul', {class: 'list'},
-        ...parts.map((ids, i) => h('li', {class: 'row'},
-                       h('span', {class: 'minis grow'},
-                         ...ids.slice(0, 4).map(
-                           id => h('span', {class: 'mini'},
-                             h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''})))),
-                       h('button', {
-                         class: 'btn',
-                         type: 'button',
-                         onclick: () => {
-                           box.close();
-                           picks.clear();
-                           ids.forEach(id => pick(id, data.group, true));
-                           chosen();
-                           ask('split');
-                         }
-                       },
-                         t('group.part', {n: ids.length, i: i + 1}))))),
+    dialog('parts-h', t('group.parts', {n: parts.length}), h('ul', {class: 'list'}, ...parts.map(part)),
       h('form', {method: 'dialog', class: 'row'}, h('button', {class: 'btn'}, t('close'))));
-  box.addEventListener('close', () => box.remove());
-  document.body.append(box);
-  box.showModal();
 }
 
 // ---------------------------------------------------------------- names
 $$('.name-it, #rename').forEach(button => button.addEventListener('click', () => {
-  const id = Number(button.dataset.group),
-        input = h('input', {maxlength: 200, dir: 'auto', value: groups.get(id)?.named ?? ''}),
-        error = h('p', {class: 'error', role: 'alert'});
+  const id = Number(button.dataset.group), error = h('p', {class: 'error', role: 'alert'});
+  const input = h('input', {maxlength: 200, dir: 'auto', value: groups.get(id)?.named ?? ''});
   const form =
     h('form', {method: 'dialog', class: 'stack'}, h('label', {class: 'field'}, t('group.name'), input),
       h('p', {class: 'faint'}, t('group.name.nobody')), error,
       h('div', {class: 'row'}, h('button', {class: 'btn', value: 'cancel'}, t('cancel')),
         h('button', {class: 'btn main', value: 'go'}, t('group.name.go'))));
-  const box = h('dialog', {'aria-labelledby': 'name-h'}, h('h2', {id: 'name-h'}, t('group.name.ask')), form);
   form.addEventListener('submit', async event => {
     if (event.submitter?.value !== 'go') return;
     event.preventDefault();
@@ -248,9 +262,7 @@ $$('.name-it, #rename').forEach(button => button.addEventListener('click', () =>
       location.reload();
     } catch (problem) { error.textContent = problem.message; }
   });
-  box.addEventListener('close', () => box.remove());
-  document.body.append(box);
-  box.showModal();
+  dialog('name-h', t('group.name.ask'), form);
   input.focus();
 }));
 
@@ -319,270 +331,6 @@ addEventListener('pagehide', () => source.close());
 offerUndo();
 setTimeout(() => sessionStorage.removeItem('clew-edit'), 12000);
 
-// ---------------------------------------------------------------- the map: grey points, one thread round
-// each group
+// ---------------------------------------------------------------- the map
 const canvas = $('#map-canvas');
-const map = canvas && (() => {
-  const points = [], ctx = canvas.getContext('2d', {alpha: true}), view = {k: 1, x: 0, y: 0};
-  let W = 0, H = 0, lasso = [], tool = 'lasso', hulls = [], colors = {};
-  const color = name => {
-    const probe = h('i');
-    probe.style.color = `var(${name})`;
-    document.body.append(probe);
-    const value = getComputedStyle(probe).color;
-    probe.remove();
-    return value;
-  };
-  const X = p => (p.x * .92 + .04) * W * view.k + view.x, Y = p => (p.y * .9 + .05) * H * view.k + view.y;
-  function hull(list) {
-    const sorted = list.slice().sort((a, b) => a.x - b.x || a.y - b.y),
-          cross = (o, a, b) => (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x);
-    const half = many => {
-      const out = [];
-      for (const p of many) {
-        while (out.length > 1 && cross(out.at(-2), out.at(-1), p) <= 0) out.pop();
-        out.push(p);
-      }
-      out.pop();
-      return out;
-    };
-    return [...half(sorted), ...half(sorted.reverse())];
-  }
-  function size() {
-    const r = canvas.getBoundingClientRect(), dpr = devicePixelRatio || 1;
-    W = r.width;
-    H = r.height;
-    canvas.width = W * dpr;
-    canvas.height = H * dpr;
-    ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
-    colors = {ink: color('--ink'), ink3: color('--ink-3'), thread: color('--thread'), card: color('--card')};
-  }
-  function backdrop() {  // all that does not change while a lasso is drawn
-    ctx.clearRect(0, 0, W, H);
-    ctx.lineJoin = ctx.lineCap = 'round';
-    ctx.strokeStyle = colors.thread;
-    ctx.lineWidth = 1.5;
-    for (const one of hulls) {
-      const q = one.hull;
-      ctx.beginPath();
-      q.forEach((p, i) => {
-        const n = q[(i + 1) % q.length], mx = (X(p) + X(n)) / 2, my = (Y(p) + Y(n)) / 2;
-        i ? ctx.quadraticCurveTo(X(p), Y(p), mx, my) : ctx.moveTo(mx, my);
-      });
-      ctx.quadraticCurveTo(X(q[0]), Y(q[0]), (X(q[0]) + X(q[1])) / 2, (Y(q[0]) + Y(q[1])) / 2);
-      ctx.stroke();
-    }
-    ctx.fillStyle = colors.ink3;
-    ctx.globalAlpha = .6;
-    for (const p of points)
-      if (p.line !== 'doubt') ctx.fillRect(X(p) - 1.2, Y(p) - 1.2, 2.4, 2.4);
-    ctx.globalAlpha = 1;
-    ctx.strokeStyle = colors.ink;
-    ctx.lineWidth = 1.25;
-    ctx.beginPath();
-    for (const p of points)
-      if (p.line === 'doubt') {
-        const x = X(p), y = Y(p);
-        ctx.moveTo(x - 3, y - 3);
-        ctx.lineTo(x + 3, y + 3);
-        ctx.moveTo(x + 3, y - 3);
-        ctx.lineTo(x - 3, y + 3);
-      }
-    ctx.stroke();
-  }
-  function draw() {
-    if (!W) size();
-    backdrop();
-    ctx.fillStyle = colors.thread;
-    for (const p of points)
-      if (picks.has(p.id)) {
-        ctx.beginPath();
-        ctx.arc(X(p), Y(p), 2.4, 0, 7);
-        ctx.fill();
-      }
-    for (const p of points)
-      if (p.line === 'knot') {
-        ctx.beginPath();
-        ctx.arc(X(p), Y(p), 5, 0, 7);
-        ctx.fillStyle = colors.card;
-        ctx.fill();
-        ctx.strokeStyle = colors.ink;
-        ctx.lineWidth = 2;
-        ctx.stroke();
-      }
-    ctx.font = `600 13px ${getComputedStyle(document.body).fontFamily}`;
-    ctx.textAlign = 'center';
-    ctx.textBaseline = 'middle';
-    for (const one of hulls) {
-      const top = one.hull.reduce((a, b) => b.y < a.y ? b : a),
-            words = `${nameOf(one.group)} ${one.n.toLocaleString('en')}`,
-            w = ctx.measureText(words).width + 14, x = Math.min(W - w / 2, Math.max(w / 2, X(top))),
-            y = Math.max(14, Y(top) - 2);
-      ctx.fillStyle = colors.card;
-      ctx.fillRect(x - w / 2, y - 11, w, 22);
-      ctx.fillStyle = colors.ink;
-      ctx.fillText(words, x, y);
-    }
-    if (lasso.length > 1) {
-      ctx.strokeStyle = colors.ink;
-      ctx.lineWidth = 1.5;
-      ctx.setLineDash([5, 4]);
-      ctx.beginPath();
-      lasso.forEach((q, i) => i ? ctx.lineTo(q[0], q[1]) : ctx.moveTo(q[0], q[1]));
-      ctx.closePath();
-      ctx.stroke();
-      ctx.setLineDash([]);
-    }
-  }
-  let due = 0;
-  const soon = () => {
-    if (!due)
-      due = requestAnimationFrame(() => {
-        due = 0;
-        draw();
-      });
-  };
-  const inside = (x, y) => {
-    let on = false;
-    for (let i = 0, j = lasso.length - 1; i < lasso.length; j = i++) {
-      const [a, b] = lasso[i], [c, d] = lasso[j];
-      if (b > y !== d > y && x < (c - a) * (y - b) / (d - b) + a) on = !on;
-    }
-    return on;
-  };
-  function table() {
-    const rows = (picks.size ? points.filter(p => picks.has(p.id)) : points)
-                   .slice()
-                   .sort((a, b) => a.sure - b.sure)
-                   .slice(0, 40);
-    $('#twin-note').textContent = picks.size > 40 ? t('map.least.chosen', {n: picks.size}) :
-      picks.size                                  ? t('pick.chosen', {n: picks.size}) :
-                                                    t('map.least', {n: Math.min(40, points.length)});
-    $('#twin-body').replaceChildren(...rows.map(p => {
-      const check =
-        h('input', {type: 'checkbox', checked: picks.has(p.id), 'aria-label': t('map.choose', {id: p.id})});
-      check.addEventListener('change', () => {
-        pick(p.id, p.group, check.checked);
-        chosen();
-        soon();
-      });
-      return h('tr', {}, h('td', {}, h('label', {class: 'check'}, check)),
-        h('td', {class: 'mono', dir: 'auto'}, p.id),
-        h('td', {dir: 'auto'}, `${nameOf(p.group)}${p.line === 'doubt' ? ' ×' : ''}`),
-        h('td', {class: 'num'}, `${Math.round(100 * p.sure)} %`));
-    }));
-  }
-  let down = null;
-  canvas.addEventListener('pointerdown', event => {
-    down = [event.offsetX, event.offsetY];
-    if (tool === 'lasso') lasso = [down];
-    canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener('pointermove', event => {
-    if (!down) return;
-    if (tool === 'lasso') lasso.push([event.offsetX, event.offsetY]);
-    else {
-      view.x += event.offsetX - down[0];
-      view.y += event.offsetY - down[1];
-      down = [event.offsetX, event.offsetY];
-    }
-    soon();
-  });
-  canvas.addEventListener('pointerup', () => {
-    down = null;
-    if (tool !== 'lasso') return;
-    picks.clear();
-    if (lasso.length > 2)
-      for (const p of points)
-        if (inside(X(p), Y(p))) picks.set(p.id, p.group);
-    lasso = picks.size ? lasso : [];
-    draw();
-    table();
-    chosen();
-    say($('#n-picked').textContent);
-  });
-  canvas.addEventListener('wheel', event => {
-    event.preventDefault();
-    const k = Math.min(40, Math.max(.5, view.k * Math.exp(-event.deltaY / 500)));
-    view.x = event.offsetX - (event.offsetX - view.x) * k / view.k;
-    view.y = event.offsetY - (event.offsetY - view.y) * k / view.k;
-    view.k = k;
-    soon();
-  }, {passive: false});
-  $$('[data-tool]').forEach(button => button.addEventListener('click', () => {
-    const zoom = {closer: 1.5, wider: 1 / 1.5}[button.dataset.tool];
-    if (zoom) {
-      view.x = W / 2 - (W / 2 - view.x) * zoom;
-      view.y = H / 2 - (H / 2 - view.y) * zoom;
-      view.k *= zoom;
-      soon();
-      return;
-    }
-    tool = button.dataset.tool;
-    $$('[data-tool][aria-pressed]').forEach(one => one.setAttribute('aria-pressed', one === button));
-  }));
-  addEventListener('resize', () => {
-    size();
-    draw();
-  });
-  async function load() {
-    const started = performance.now();
-    const found = await request(`${api}/map`).catch(problem => {
-      $('#map-state').textContent = problem.message;
-      return null;
-    });
-    if (!found) return;
-    const arrived = performance.now(), {ids, x, y} = found, lines = found.lines ?? [],
-          sure = found.confidence ?? [], group = found.groups ?? [];
-    let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
-    for (let i = 0; i < ids.length; i++) {
-      x0 = Math.min(x0, x[i]);
-      x1 = Math.max(x1, x[i]);
-      y0 = Math.min(y0, y[i]);
-      y1 = Math.max(y1, y[i]);
-    }
-    for (let i = 0; i < ids.length; i++)
-      points.push({
-        id: ids[i],
-        x: (x[i] - x0) / (x1 - x0 || 1),
-        y: (y[i] - y0) / (y1 - y0 || 1),
-        group: group[i] ?? -1,
-        sure: sure[i] ?? 0,
-        line: lines[i]
-      });
-    const by = new Map();
-    for (const p of points)
-      if (p.group >= 0) {
-        if (!by.has(p.group)) by.set(p.group, []);
-        by.get(p.group).push(p);
-      }
-    hulls = [...by]
-              .filter(([, list]) => list.length > 4)
-              .slice(0, 60)
-              .map(([id, list]) => {
-                const core = list.filter(p => p.line !== 'doubt'), many = core.length > 4 ? core : list,
-                      cx = many.reduce((s, p) => s + p.x, 0) / many.length,
-                      cy = many.reduce((s, p) => s + p.y, 0) / many.length;
-                const near = many.map(p => [Math.hypot(p.x - cx, p.y - cy), p])
-                               .sort((a, b) => a[0] - b[0])
-                               .slice(0, Math.max(5, Math.ceil(many.length * .92)))
-                               .map(one => one[1]);
-                return {group: id, n: list.length, hull: hull(near)};
-              })
-              .filter(one => one.hull.length > 2);
-    $('#map-state').hidden = true;
-    size();
-    draw();
-    table();
-    canvas.dataset.drawn = Math.round(performance.now() - arrived);
-    canvas.dataset.loaded = Math.round(arrived - started);
-  }
-  load();
-  return {
-    clear() {
-      lasso = [];
-      draw();
-      table();
-    }
-  };
-})();
+if (canvas) map = (await import('./map.js')).showMap(canvas, {picks, pick, chosen, nameOf, t});

@@ -12,8 +12,8 @@ if (invite) {
   const form = document.getElementById('sign-in'), error = form?.querySelector('.error');
   const go = async () => {
     try {
-      await request(
-        `${base}/api/v1/sign-in`, 'POST', {token: invite.token, name: form.elements.name?.value ?? ''});
+      const {token, code} = invite, name = form.elements.name?.value ?? '';
+      await request(`${base}/api/v1/sign-in`, 'POST', {token, code, name});
       location.replace(
         `${base}/${invite.practice ? 'practice' : 'ask'}`);  // the secret leaves the address bar
     } catch (problem) { error.textContent = problem.message; }

@@ -1,30 +1,6 @@
-// Settings of this browser, and the two pages with a form of their own: review and progress.
-import {$, $$, api, base, request} from './shell.js';
+// What one person sets for this browser: the look, keys, questions held ahead.
+import {$, $$, base} from './shell.js';
 
-$$('.fix input')
-  .forEach(
-    input => input.addEventListener('change', () => { $('#apply-fix').textContent = input.dataset.label; }));
-$$('[data-leave-out]')
-  .forEach(button => button.addEventListener('click', async () => {  // what would change without one person
-    const out = $('#left-out'), name = button.dataset.leaveOut;
-    button.disabled = true;
-    out.textContent = out.dataset.wait.replace('{name}', name);
-    try {
-      let reply = await request(`${api}/recluster`, 'POST', {leave_out: name});
-      while (reply.status === 'waiting' || reply.status === 'running') {
-        await new Promise(resolve => setTimeout(resolve, 500));
-        reply = await request(`${api}/jobs/${reply.job}`);
-      }
-      if (reply.status === 'failed') throw new Error(reply.error);
-      const n = reply.result.n_moved ?? 0;
-      out.textContent = (n === 1 ? out.dataset.one : out.dataset.other)
-                          .replace('{name}', name)
-                          .replace('{n}', n.toLocaleString('en'));
-    } catch (problem) { out.textContent = problem.message; }
-    button.disabled = false;
-  }));
-
-// what one person sets for this browser: the look, keys, questions held ahead
 const put = (name, value) => {
   try {
     value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value);

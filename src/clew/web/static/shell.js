@@ -19,7 +19,7 @@ export function toast(text, undo) {
   box.append(words);
   button.className = 'btn';
   button.type = 'button';
-  button.textContent = undo ? 'Undo' : 'Close';
+  button.textContent = document.body.dataset[undo ? 'undo' : 'close'];
   button.addEventListener('click', () => {
     box.remove();
     undo?.();
@@ -52,10 +52,10 @@ document.addEventListener('submit', async event => {
   if (error) error.textContent = '';
   try {
     const reply = await request(`${api}/${form.dataset.api}`, form.dataset.method ?? 'POST', fields(form));
-    if (form.dataset.then === 'link') {
+    if (form.dataset.then === 'secret') {
       const out = $('output', form);
       out.hidden = false;
-      $('input', out).value = reply.url;
+      $('input', out).value = reply.url ?? reply.token;
       $('input', out).select();
     } else if (form.dataset.then === 'reload') location.reload();
     if (said) {
@@ -91,5 +91,16 @@ $$('[data-copy]').forEach(button => button.addEventListener('click', () => {
   input.select();
   navigator.clipboard?.writeText(input.value).then(() => say(button.dataset.said)).catch(() => {});
 }));
+
+/** Waits until the worker has done what it was asked for; its result. */
+export async function finished(reply, isWanted = () => true) {
+  while (reply.status === 'waiting' || reply.status === 'running') {
+    await new Promise(resolve => setTimeout(resolve, 400));
+    if (!isWanted()) return null;
+    reply = await request(`${api}/jobs/${reply.job}`);
+  }
+  if (reply.status === 'failed') throw new Error(reply.error ?? '');
+  return reply.result;
+}
 
 export {$, $$, api, base, request, uuid};

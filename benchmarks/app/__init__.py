@@ -1,0 +1,1 @@
+"""Figures of the labelling app: ``python -m benchmarks.app``."""

@@ -1,0 +1,227 @@
+"""Changes that people make to groups and to answers, and what each would do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from clew.answers import (
+    DIFFERENT,
+    SAME,
+    Answer,
+    Edit,
+    Entry,
+    Retraction,
+    entry_to_json,
+    new_id,
+    now,
+)
+from clew.store.base import Store
+from clew.web.accounts import Person, Reviewer, StoreOf
+from clew.web.asking import SOURCE, Body, logged_json
+from clew.web.problems import Problem, not_found
+from clew.web.results import ResultsOf
+
+router = APIRouter(prefix="/api/v1", tags=["edits"])
+#: The worker has this long to answer a preview before the page polls for it.
+PREVIEW_SECONDS = 4.0
+
+
+class EditRequest(Body):
+    """A change of groups by a person."""
+
+    kind: Literal["merge", "split", "move", "lock", "not_in", "set_aside"]
+    items: list[str] = Field(min_length=1, max_length=5000)
+    target: list[str] = Field([], max_length=5000)
+    base_revision: int | None = Field(None, description="Revision that the person saw.")
+    preview: bool = False
+    note: str = Field("", max_length=4000)
+    submission_id: str | None = Field(None, pattern="^[0-9a-f]{32}$")
+
+
+@router.post("/edits")
+def post_edit(
+    body: EditRequest, person: Reviewer, store: StoreOf, results: ResultsOf, response: Response
+) -> dict[str, Any]:
+    """Apply an edit, or say what it would do. It survives new groupings; DELETE revokes it."""
+    named = dict.fromkeys(body.items + body.target)
+    if set(named) - set(store.items_by_id(named)):
+        raise not_found()
+    if body.preview:
+        arguments = {"kind": body.kind, "items": body.items, "target": body.target}
+        return _asked(store, "preview", arguments, person, response)
+    view = results.newest()
+    newest = view.stored.revision if view else 0
+    if body.base_revision is not None and body.base_revision < newest:
+        raise Problem(
+            409, "The groups have changed since you looked. Look again before it is done."
+        )
+    edit = Edit(
+        body.kind, body.items, body.target, person.name, id=body.submission_id or new_id(),
+        at=now(), source=SOURCE, note=body.note,
+    )  # fmt: skip
+    (status,) = store.append([edit])
+    return {"status": status, "id": edit.id}
+
+
+class Items(Body):
+    """Items by their ids."""
+
+    items: list[str] = Field(min_length=1, max_length=5000)
+
+
+@router.post("/items:restore", tags=["edits"])
+def post_restore(body: Items, person: Reviewer, store: StoreOf) -> dict[str, list[str]]:
+    """Bring items back that were set aside; what was set aside with them stays so."""
+    wanted, entries = set(body.items), list[Entry]()
+    for logged in store.log(items=body.items, only_standing=True):
+        edit = logged.entry
+        if isinstance(edit, Edit) and edit.kind == "set_aside":
+            entries.append(Retraction(edit.id, person.name, new_id(), now(), SOURCE))
+            rest = [one for one in map(str, edit.items) if one not in wanted]
+            if rest:
+                entries.append(
+                    Edit("set_aside", rest, (), person.name, id=new_id(), at=now(), source=SOURCE)
+                )
+    return {"statuses": list(store.append(entries))}
+
+
+# ------------------------------------------------------------------ doubtful answers
+
+
+class Fix(Body):
+    """What should happen with a doubtful answer, or with the edit that it came from."""
+
+    entry: str = Field(max_length=64)
+    fix: Literal["retract", "opposite", "same", "aside", "ask"]
+    who: str = Field("", max_length=200, description="Whom to ask, for the fix ask.")
+    preview: bool = False
+
+
+@router.post("/review")
+def post_review(body: Fix, person: Reviewer, store: StoreOf, response: Response) -> dict[str, Any]:
+    """Take an answer back, correct it, keep it, ask somebody else, or set its items aside."""
+    logged = store.entry(body.entry)
+    if logged is None or isinstance(logged.entry, Retraction):
+        raise not_found()
+    if body.fix == "ask":
+        return _asked_else(store, logged.entry, body.who)
+    entries = _entries_of_fix(logged.entry, body.fix, person.name, is_standing=logged.is_standing)
+    if body.preview:
+        arguments = {"entries": [entry_to_json(one) for one in entries]}
+        return _asked(store, "what_if", arguments, person, response)
+    return {"statuses": list(store.append(entries))}
+
+
+def _asked_else(store: Store, entry: Entry, who: str) -> dict[str, Any]:
+    """Have somebody else answer the same question next."""
+    annotator = store.annotator(who)
+    if not isinstance(entry, Answer) or annotator is None or not annotator.is_active:
+        raise not_found()
+    if who == entry.annotator:
+        raise Problem(422, f"{who} has answered this question; ask somebody else.")
+    return {"statuses": ["asked" if store.ask_of(who, entry.question) else "duplicate"]}
+
+
+def _entries_of_fix(entry: Entry, fix: str, name: str, *, is_standing: bool) -> list[Entry]:
+    entries: list[Entry] = []
+    if fix in ("retract", "opposite", "aside") and is_standing:
+        entries.append(Retraction(entry.id, name, new_id(), now(), SOURCE))
+    if fix in ("opposite", "same"):
+        if not isinstance(entry, Answer) or entry.question.kind != "pair":
+            raise Problem(422, f"Only an answer about a pair has an opposite; {fix} is for pairs.")
+        value = entry.value if fix == "same" else DIFFERENT if entry.value == SAME else SAME
+        entries.append(
+            Answer(
+                entry.question, value, name, origin="imported", id=new_id(), at=now(),
+                source=SOURCE,
+            )
+        )  # fmt: skip
+    if fix == "aside":
+        found = entry.question.ids or () if isinstance(entry, Answer) else ()
+        ids = list(map(str, found))
+        if not ids:
+            raise Problem(422, "The items of an edit are set aside in the groups.")
+        entries.append(Edit("set_aside", ids, (), name, id=new_id(), at=now(), source=SOURCE))
+    return entries
+
+
+# ------------------------------------------------------------------ jobs of the worker
+
+
+def _asked(
+    store: Store, kind: str, arguments: dict[str, Any], person: Person, response: Response
+) -> dict[str, Any]:
+    """Ask the worker, and wait for a while; 202 if it has not answered by then."""
+    job = store.add_job(kind, arguments, annotator=person.name)
+    reply = _reply_of(store, job, wait=PREVIEW_SECONDS)
+    response.status_code = 200 if reply["status"] in ("done", "failed") else 202
+    return reply
+
+
+def _reply_of(store: Store, number: int, *, wait: float = 0.0) -> dict[str, Any]:
+    end = time.monotonic() + wait
+    job = store.job(number)
+    while job is not None and job.status in ("waiting", "running") and time.monotonic() < end:
+        time.sleep(0.02)
+        job = store.job(number)
+    if job is None:
+        raise not_found()
+    result = job.result
+    if job.kind == "preview" and isinstance(result, dict):
+        result = {**result, "contradicts": [_against(store, one) for one in result["contradicts"]]}
+    reply = {"job": job.id, "kind": job.kind, "status": job.status}
+    return {**reply, "result": result, "error": job.error}
+
+
+def _against(store: Store, contradiction: dict[str, Any]) -> dict[str, Any]:
+    """Name who gave the last answer of a chain that an edit contradicts."""
+    answers: Sequence[Any] = contradiction.get("answers") or ()
+    for number in reversed(answers):
+        logged = store.entry(number) if isinstance(number, str) else None
+        if logged is not None:
+            said = logged_json(logged).get("answer")
+            who = {"annotator": logged.entry.annotator, "at": logged.entry.at, "said": said}
+            return {**contradiction, **who}
+    return contradiction
+
+
+@router.get("/jobs/{job}")
+def get_job(
+    job: Annotated[int, Path(ge=0, le=2**53)], _: Reviewer, store: StoreOf
+) -> dict[str, Any]:
+    """Say what became of work that the worker was asked for."""
+    return _reply_of(store, job)
+
+
+class Recluster(Body):
+    """What to compute anew."""
+
+    group: int | None = Field(
+        None, ge=0, le=2**31, description="Split this group alone; None: all."
+    )
+    leave_out: str | None = Field(
+        None, max_length=200, description="As if this person had not answered."
+    )
+
+
+@router.post("/recluster", status_code=202)
+def post_recluster(
+    body: Recluster, person: Reviewer, store: StoreOf, results: ResultsOf
+) -> dict[str, Any]:
+    """Ask the worker to compute groups anew."""
+    kind, arguments = "recluster", dict[str, Any]()
+    if body.group is not None:
+        view = results.newest()
+        if view is None or body.group not in view.members:
+            raise not_found()
+        kind, arguments = "resplit", {"group": body.group}
+    elif body.leave_out is not None:
+        if store.annotator(body.leave_out) is None:
+            raise not_found()
+        kind, arguments = "what_if", {"without": body.leave_out}
+    return _reply_of(store, store.add_job(kind, arguments, annotator=person.name))

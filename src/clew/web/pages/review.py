@@ -1,0 +1,113 @@
+"""Doubtful answers, each with the chain that it contradicts and what may be done about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from clew.answers import Answer
+from clew.exports import Doubt, doubts_of
+from clew.store.base import Logged, Store
+from clew.web.accounts import StoreOf
+from clew.web.asking import PresenterOf
+from clew.web.pages.drawing import ReviewerAt, draw
+from clew.web.pages.telling import told
+from clew.web.results import ResultsOf, title_of
+from clew.web.words import say
+
+router = APIRouter(include_in_schema=False)
+#: Cases in the list.
+N_CASES = 60
+
+
+@router.get("/review")
+def review(
+    request: Request,
+    person: ReviewerAt,
+    store: StoreOf,
+    results: ResultsOf,
+    presenter: PresenterOf,
+    case: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """Show doubtful answers, each with the chain that it contradicts."""
+    view = results.newest()
+    doubts = doubts_of(store)[:N_CASES] if view is not None else []
+    if not doubts:
+        return draw(request, "review", say("review.heading"), person, cases=[], case=None)
+    at = next((i for i, one in enumerate(doubts) if one.entry.id == case), 0)
+    doubt, answer = doubts[at], told(Logged(0, doubts[at].entry))
+    chain = list(doubt.chain or answer["ids"])
+    links = [store.entry(number) for number in doubt.chain_entries]
+    items = presenter.items(list(dict.fromkeys(chain)), size=400)
+    return draw(
+        request,
+        "review",
+        _reason(doubt),
+        person,
+        cases=[_case(one) for one in doubts],
+        case=answer,
+        p=round(100 * doubt.p_wrong),
+        chain=[items[one] for one in chain if one in items],
+        links=[told(link) for link in links if link is not None],
+        fixes=_fixes(answer),
+        others=_others(store, doubt),
+        wanted=_asked(store, doubt),
+        names=results.names() | {-1: title_of(-1)},
+        later=doubts[(at + 1) % len(doubts)].entry.id,
+    )
+
+
+def _reason(doubt: Doubt) -> str:
+    return say("review.contradiction" if doubt.chain else "review.unlikely")
+
+
+def _case(doubt: Doubt) -> dict[str, Any]:
+    answer = told(Logged(0, doubt.entry))
+    kind = "contradiction" if doubt.chain else "unlikely"
+    return {**answer, "reason": say(f"review.{kind}.short"), "p": round(100 * doubt.p_wrong)}
+
+
+def _fixes(answer: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what may be done: an answer about a pair has an opposite, an edit has no question."""
+    names = ["opposite", "same"] if answer["is_pair"] else []
+    names += ["retract", "aside", "ask"] if answer["is_answer"] else ["retract"]
+    values = {
+        "who": answer["who"],
+        "same": answer["said"],
+        "other": say("history.said.different" if answer["is_same"] else "history.said.same"),
+    }
+    return [
+        {
+            "name": name,
+            "title": say(f"review.fix.{name}"),
+            "go": say(f"review.go.{name}", who=""),
+            "text": say(f"review.fix.{name}.text", **values),
+        }
+        for name in names
+    ]
+
+
+def _others(store: Store, doubt: Doubt) -> list[str]:
+    """Return who else may be asked, those with most answers first."""
+    counts = store.counts().by_annotator
+    others = [
+        one.name
+        for one in store.annotators()
+        if one.kind == "person" and one.is_active and one.role != "viewer"
+        and one.name != doubt.entry.annotator
+    ]  # fmt: skip
+    return sorted(others, key=lambda name: -counts.get(name, 0))
+
+
+def _asked(store: Store, doubt: Doubt) -> list[str]:
+    """Return who was asked the same question, and has not answered yet."""
+    if not isinstance(doubt.entry, Answer):
+        return []
+    question = doubt.entry.question
+    return [
+        lease.annotator
+        for lease in store.wanted()
+        if (lease.question.kind, lease.question.ids) == (question.kind, question.ids)
+    ]

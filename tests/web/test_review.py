@@ -1,0 +1,127 @@
+"""Doubtful answers: what the worker publishes of them, and what reviewers do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from clew.answers import Answer, Edit, Question, new_id, now
+from clew.store.base import Logged
+from clew.web.pages.telling import said
+from clew.worker import Worker
+
+
+def pair_of(ids: list[str], i: int, j: int) -> Question:
+    """Return a question about two items."""
+    return Question("pair", ids=tuple(sorted((ids[i], ids[j]))))
+
+
+@pytest.fixture
+def doubted(make_site: Any) -> tuple[Any, Answer]:
+    """A project whose worker has learned answers of which one cannot be right; and that one."""
+    site = make_site(pool=False)
+    entries = []
+    for i in range(0, 12, 3):
+        for j in range(0, 12, 3):
+            for who in ("Bo", "Cy"):
+                if i < j:
+                    pair = pair_of(site.ids, i, j)
+                    entries.append(Answer(pair, 1, who, id=new_id(), at=now(), origin="asked"))
+    entries += [
+        Answer(pair_of(site.ids, i, j), 0, "Bo", id=new_id(), at=now(), origin="asked")
+        for i in range(0, 12, 3)
+        for j in (1, 2, 4, 5)
+    ]
+    wrong = replace(entries[0], value=0, annotator="Dee", id=new_id(), ms=312)
+    site.store.append([*entries, wrong])
+    Worker(site.store).run(until_rest=True)
+    return site, wrong
+
+
+@pytest.fixture
+def client() -> Iterator[Callable[..., httpx.Client]]:
+    """Make clients of people."""
+    with ExitStack() as stack:
+
+        def make(site: Any, name: str = "Ann", role: str = "owner") -> httpx.Client:
+            cookies = {"clew_session": site.session(name, role)}
+            return stack.enter_context(httpx.Client(base_url=site.url, cookies=cookies, timeout=30))
+
+        yield make
+
+
+def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
+    """The page shows who gave the doubtful answer and how fast, and the answers it contradicts."""
+    site, wrong = doubted
+    page = client(site).get("/review").text
+    assert wrong.id in page
+    assert "Dee" in page and "0.3 s" in page and "Bo" in page  # noqa: PT018
+    assert client(site, "Eve", "annotator").get("/review").status_code == 404
+
+
+def test_fixes_are_previewed_and_applied(
+    doubted: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A preview changes nothing; the opposite takes the answer back and adds one."""
+    site, wrong = doubted
+    monkeypatch.setattr("clew.web.api.edits.PREVIEW_SECONDS", 0)
+    ann, before = client(site), site.store.last_seq()
+    body = {"entry": wrong.id, "fix": "opposite", "preview": True}
+    reply = ann.post("/api/v1/review", json=body).json()
+    Worker(site.store).run(until_rest=True)
+    reply = ann.get(f"/api/v1/jobs/{reply['job']}").json()
+    assert reply["result"]["n_moved"] == 0
+    assert site.store.last_seq() == before
+    assert ann.post("/api/v1/review", json=body | {"preview": False}).status_code == 200
+    assert wrong.id not in {one.id for one in site.standing()}
+    assert {one.value for one in site.standing() if one.question == wrong.question} == {1}
+
+
+def test_somebody_else_is_asked(doubted: Any, client: Any) -> None:
+    """The question is their next one; whoever answered it is not asked again."""
+    site, wrong = doubted
+    ann, eve = client(site), client(site, "Eve", "annotator")
+    body = {"entry": wrong.id, "fix": "ask", "who": "Eve"}
+    assert ann.post("/api/v1/review", json=body | {"who": "Dee"}).status_code == 422
+    assert ann.post("/api/v1/review", json=body | {"who": "Zoe"}).status_code == 404
+    assert ann.post("/api/v1/review", json=body).json() == {"statuses": ["asked"]}
+    assert ann.post("/api/v1/review", json=body).json() == {"statuses": ["duplicate"]}
+    assert "Eve" in ann.get("/review").text
+    first = eve.post("/api/v1/questions:lease", json={"n": 2}).json()["questions"][0]
+    assert {one["id"] for one in first["items"]} == set(wrong.question.ids or ())
+    given = {"submission_id": new_id(), "question_id": first["question_id"], "answer": "same"}
+    eve.post("/api/v1/answers", json={"answers": [given]})
+    assert site.store.wanted() == []
+    assert ann.post("/api/v1/review", json=body).json() == {"statuses": ["duplicate"]}
+
+
+def test_what_was_set_aside_comes_back_alone(site: Any, client: Any) -> None:
+    """One item of three is brought back; the edit of the two others stands."""
+    ann = client(site)
+    three = site.ids[:3]
+    ann.post("/api/v1/edits", json={"kind": "set_aside", "items": three})
+    reply = ann.post("/api/v1/items:restore", json={"items": three[:1]}).json()
+    assert reply == {"statuses": ["stored", "stored"]}
+    aside = [item.id for item in site.store.items() if item.set_aside is not None]
+    assert aside == three[1:]
+
+
+def test_notes_and_flags_are_read_by_reviewers(site: Any, client: Any) -> None:
+    """A list of the answers that somebody wrote about; not for those who only answer."""
+    pair = Question("pair", ids=tuple(sorted(site.ids[:2])))
+    site.store.append([Answer(pair, 1, "Bo", id=new_id(), at=now(), note="Is it a bee?")])
+    assert "Is it a bee?" in client(site).get("/history?show=notes").text
+    assert client(site, "Bo", "annotator").get("/history?show=notes").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["merge", "split", "move", "lock", "not_in", "set_aside"])
+def test_edits_have_words(site: Any, kind: str) -> None:
+    """Each kind of edit is said in words."""
+    target = () if kind in ("lock", "set_aside") else site.ids[2:3]
+    edit = Edit(kind, site.ids[:2], target, "Ann", id=new_id(), at=now())  # type: ignore[arg-type]
+    assert said(Logged(1, edit)).endswith(": 2 items")
