@@ -404,8 +404,7 @@ def doubtful_answers(
 ) -> tuple[Doubt, ...]:
     """Find the answers that are more likely wrong than right, the most doubtful first.
 
-    Where the groups are a strategy's own, they are taken as right, each annotator's error rate is
-    estimated from them, and other answers have to outvote a doubtful one, too.
+    Where the groups are a strategy's own, other answers have to outvote a doubtful one, too.
     """
     answers = strategy.answers
     labels = as_alone(labels)
@@ -435,8 +434,7 @@ def doubts_of(
 def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Find the answers that other answers contradict more than they support them, (n_answers,).
 
-    The groups contradict an implied pair (i, j), and so does the majority of the other answers, by
-    weight, about i and a row of the group of j, or j and a row of the group of i.
+    By weight, the other answers about a row of the pair and the group of the other one.
     """
     pairs = [
         (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)
