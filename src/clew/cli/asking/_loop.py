@@ -410,6 +410,7 @@ def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
             n_jobs=job.jobs,
         )
         session.apply(entries)
+        session.strategy.ask(1)  # partitions are sampled, and kernels compiled, for the first one
     return session
 
 
