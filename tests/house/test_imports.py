@@ -114,6 +114,7 @@ SHARED_HELPERS = {
     "clew.tables._read": ("clew.cli", "clew.collections"),
     "clew.tables._records": ("clew.worker",),
     "clew.trust._outcomes": ("clew.cluster",),
+    "clew.worker._rows": ("clew.cli",),
 }
 #: Imports between folders that close a circle, with a reason: Session.open(worker=True) starts the
 #: worker, which owns a session.

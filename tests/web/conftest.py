@@ -28,8 +28,8 @@ from clew.answers import Answer, Question, Retraction  # noqa: E402
 from clew.items import Item  # noqa: E402
 from clew.store import open_store  # noqa: E402
 from clew.store.base import Annotator, Role, Store  # noqa: E402
-from clew.web.app import create_app  # noqa: E402
-from clew.web.server import listen  # noqa: E402
+from clew.web.serving.app import create_app  # noqa: E402
+from clew.web.serving.server import listen  # noqa: E402
 from clew.web.settings import WebSettings  # noqa: E402
 
 SHAPES = ("disc", "square", "bar")

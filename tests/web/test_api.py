@@ -242,7 +242,7 @@ def test_secrets_are_not_kept(api: Any) -> None:
 
 def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
     """Another web process on the same store knows the cookie and the question."""
-    from clew.web.server import listen, served
+    from clew.web.serving.server import listen, served
 
     site = make_site()
     cookies = {"clew_session": site.session("Ann")}

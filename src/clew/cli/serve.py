@@ -56,7 +56,7 @@ def serve(
         WebSettings("", place, place, host)  # says why that is refused
     making = begin_project(place)
     try:
-        from clew.web.server import listen, open_browser, owner_link, run
+        from clew.web.serving.server import listen, open_browser, owner_link, run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("clew"):
             raise

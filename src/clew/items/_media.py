@@ -12,16 +12,15 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from clew._text import content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.items._item import Item
-from clew.items._open import open_image, pillow
-from clew.items._sound import MOST_SECONDS, Sound, log_mel, open_sound, soundfile
+from clew.items._open import MOST_SECONDS, open_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from clew.items._sound import Sound
 
 __all__ = ["Media"]
 
@@ -29,17 +28,11 @@ __all__ = ["Media"]
 VERSION = 1
 #: Sides of thumbnails in pixels that may be asked for, and the side of a full image.
 SMALLEST, LARGEST, FULL = 16, 1024, 2400
-#: Width of a spectrogram in pixels at most; its height is that of its bands, twice.
-WIDEST = 800
-#: Decibels below the loudest point of a spectrogram that are drawn.
-RANGE = 70.0
 #: Texts are cut off here, in characters; files of more bytes are not read to their ends.
 MOST_CHARACTERS = 100_000
 #: The cache is looked through after this number of new files, and emptied to this share.
 SWEEP_EVERY, SWEPT_TO = 200, 0.9
 N_LOCKS = 32
-#: Colors of a spectrogram from silence to the loudest point.
-PALETTE = ((8, 8, 24), (60, 16, 110), (160, 40, 120), (240, 110, 60), (252, 240, 180))
 
 
 class Media:
@@ -184,6 +177,8 @@ class Media:
         self._check_kind(item, "sound")
         path = self.path(item)
         try:
+            from clew.items._sound import open_sound  # loads NumPy
+
             return open_sound(path, most_seconds, region=item.region)
         except (FileFormatError, InvalidDataError) as error:
             raise self._relative(error, path, item) from error
@@ -329,9 +324,13 @@ class Media:
 
     def _draw(self, item: Item, name: str, longest: int) -> bytes:
         if name.endswith(".flac"):
-            return _flac(self.sound(item))
+            from clew.items._sound import flac
+
+            return flac(self.sound(item))
         if name.startswith("spectrogram"):
-            return _webp(_drawn(self.sound(item)), 80)
+            from clew.items._sound import spectrogram
+
+            return _webp(spectrogram(self.sound(item)), 80)
         return _webp(self.image(item, longest), 82 if longest <= LARGEST else 90)
 
     def _keep(self, path: Path, content: bytes) -> None:
@@ -388,26 +387,3 @@ def _webp(image: Image, quality: int) -> bytes:
     image.info.clear()  # no metadata, such as where a photo was taken
     image.save(buffer, "WEBP", quality=quality, method=2)
     return buffer.getvalue()
-
-
-def _flac(sound: Sound) -> bytes:
-    buffer = io.BytesIO()
-    # FLAC takes rates up to 655,350 Hz; browsers play much fewer.
-    step = max(1, round(sound.rate / 48_000))
-    samples = np.clip(sound.samples[: len(sound.samples) // step * step], -1, 1)
-    few = samples.reshape(-1, step).mean(axis=1) if step > 1 else samples
-    soundfile().write(buffer, few, sound.rate // step, format="FLAC", subtype="PCM_16")
-    return buffer.getvalue()
-
-
-def _drawn(sound: Sound) -> Image:
-    """Draw a spectrogram: time to the right, mel upward."""
-    levels = log_mel(sound)
-    share = np.clip((levels - levels.max()) / RANGE + 1, 0, 1).T[::-1]
-    colors = np.array(PALETTE, np.float64)
-    at = share * (len(colors) - 1)
-    pixels = np.stack(
-        [np.interp(at, np.arange(len(colors)), channel) for channel in colors.T], axis=-1
-    )
-    image: Image = pillow().fromarray(pixels.astype(np.uint8))
-    return image.resize((min(max(image.width, 128), WIDEST), 2 * image.height))

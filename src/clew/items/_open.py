@@ -27,6 +27,8 @@ HEIC = tuple(b"ftyp" + mark for mark in (b"heic", b"heix", b"heim", b"heis", b"h
 WHITE = (255, 255, 255, 255)
 #: Largest number of pixels, which is also Pillow's, and longest side.
 MOST_PIXELS, LONGEST_SIDE = 178_956_970, 32_767
+#: Longer sounds are cut off here, in seconds.
+MOST_SECONDS = 60.0
 #: Images of more pixels are decoded one after the other, so that several do not fill the memory.
 MANY_PIXELS = 16_000_000
 _MANY = threading.Lock()

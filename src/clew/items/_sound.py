@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
+from clew.items._open import MOST_SECONDS, pillow
 
-#: Longer sounds are cut off here, in seconds.
-MOST_SECONDS = 60.0
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 #: Files that say to have more of these are damaged.
 MOST_CHANNELS, HIGHEST_RATE = 64, 768_000
 #: Length and step of the windows of a spectrogram, in seconds; bands of it; lowest band, in Hz.
 WINDOW, STEP, N_BANDS, LOWEST = 0.032, 0.010, 64, 50.0
 #: Power, as a share of that of full scale, below which all is silence.
 SILENCE = 1e-10
+#: Width of a spectrogram in pixels at most; its height is that of its bands, twice.
+WIDEST = 800
+#: Decibels below the loudest point of a spectrogram that are drawn.
+RANGE = 70.0
+#: Colors of a spectrogram from silence to the loudest point.
+PALETTE = ((8, 8, 24), (60, 16, 110), (160, 40, 120), (240, 110, 60), (252, 240, 180))
 
 Floats = NDArray[np.float32]
 
@@ -109,11 +118,7 @@ def open_sound(
 
 
 def log_mel(sound: Sound, n_bands: int = N_BANDS) -> Floats:
-    """Return the power in decibels in bands of equal width in mel, (n_frames, n_bands).
-
-    Bands reach from 50 Hz to 8 kHz for all sounds, so that sounds of different rates compare; those
-    above half of the rate are silent.
-    """
+    """Return the power in decibels in bands of equal width in mel, (n_frames, n_bands)."""
     size, step = round(WINDOW * sound.rate), max(1, round(STEP * sound.rate))
     samples = np.pad(sound.samples, (size // 2, size - size // 2))
     frames = np.lib.stride_tricks.sliding_window_view(samples, size)[::step]
@@ -147,3 +152,27 @@ def _mel(hertz: float) -> float:
 
 def _hertz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(700 * (10 ** (mel / 2595) - 1))
+
+
+def flac(sound: Sound) -> bytes:
+    """Return a sound as FLAC, at a rate that browsers play."""
+    buffer = io.BytesIO()
+    # FLAC takes rates up to 655,350 Hz; browsers play much fewer.
+    step = max(1, round(sound.rate / 48_000))
+    samples = np.clip(sound.samples[: len(sound.samples) // step * step], -1, 1)
+    few = samples.reshape(-1, step).mean(axis=1) if step > 1 else samples
+    soundfile().write(buffer, few, sound.rate // step, format="FLAC", subtype="PCM_16")
+    return buffer.getvalue()
+
+
+def spectrogram(sound: Sound) -> Image:
+    """Draw a spectrogram: time to the right, mel upward."""
+    levels = log_mel(sound)
+    share = np.clip((levels - levels.max()) / RANGE + 1, 0, 1).T[::-1]
+    colors = np.array(PALETTE, np.float64)
+    at = share * (len(colors) - 1)
+    pixels = np.stack(
+        [np.interp(at, np.arange(len(colors)), channel) for channel in colors.T], axis=-1
+    )
+    image: Image = pillow().fromarray(pixels.astype(np.uint8))
+    return image.resize((min(max(image.width, 128), WIDEST), 2 * image.height))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clew.web.settings import WebSettings
 
 if TYPE_CHECKING:
-    from clew.web.app import create_app as create_app
+    from clew.web.serving.app import create_app as create_app
 
 __all__ = ["WebSettings", "create_app"]
 
@@ -21,4 +21,4 @@ if not TYPE_CHECKING:  # mypy would accept any attribute
         """Import the app when it is first used: settings alone need no extra."""
         if name != "create_app":
             raise AttributeError(f"module 'clew.web' has no attribute {name!r}")
-        return importlib.import_module("clew.web.app").create_app
+        return importlib.import_module("clew.web.serving.app").create_app

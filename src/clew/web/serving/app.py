@@ -29,7 +29,7 @@ from clew.web.settings import WebSettings
 
 #: Requests that are answered at the same time; each thread holds connections and memory.
 N_THREADS = 16
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parents[1] / "static"
 
 
 def create_app(settings: WebSettings) -> FastAPI:

@@ -14,7 +14,7 @@ import uvicorn
 
 from clew.exceptions import InvalidParameterError
 from clew.store.base import Annotator, Store
-from clew.web.app import create_app
+from clew.web.serving.app import create_app
 from clew.web.settings import WebSettings
 
 #: Seconds that the owner's link from the terminal may be used.
