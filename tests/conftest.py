@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 # Shells let background jobs ignore Ctrl-C, and these tests and their processes inherit that.
@@ -23,3 +26,24 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but not among the tests."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="module")
+def small_search() -> Iterator[None]:
+    """Search fewer partitions, for tests of promises that hold however many are searched."""
+    from clew.cluster.correlation import _search as annealing
+    from clew.cluster.guided import _search as guided
+
+    all_numbers = guided.numbers_to_cut
+
+    def few_numbers(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
+        numbers = all_numbers(n, n_clusters, n_cuts)
+        return numbers[::3] if n_clusters is None else [n_clusters]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guided, "numbers_to_cut", few_numbers)
+        for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1), ("N_SPLITS", 1)):
+            patch.setattr(guided, name, value)
+        patch.setattr(guided, "THRESHOLDS", (0.0,))
+        patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15))
+        yield

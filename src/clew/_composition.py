@@ -131,11 +131,7 @@ def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress 
 
 
 def has_sparse_affinity(similarity: FittedSimilarity) -> bool:
-    """Return whether the affinity of a fitted similarity is sparse, without computing it.
-
-    Similarities that make a graph store it; most others compute a dense affinity when it is read.
-    `LinkedAffinity` computes its own, sparse if that of the similarity beneath is sparse.
-    """
+    """Return whether the affinity of a fitted similarity is sparse, without computing it."""
     stored = vars(similarity).get("affinity_matrix_")
     if stored is not None:
         return issparse(stored)

@@ -60,10 +60,8 @@ else:
 def guarded_fit(fit: F) -> F:
     """Decorate `fit` or `partial_fit`: refuse misplaced answers, and undo changes on errors.
 
-    Answers are misplaced if they are given as `y`, or if the index of a data frame holds their ids
-    in another order. If the call fails or is interrupted, the estimator is restored to what it was
-    before, so the method may set attributes at any time. `fit` starts without the attributes of an
-    earlier fit.
+    Answers given as `y`, or about ids in another order than the index of a data frame, are refused.
+    On errors the estimator is as before; `fit` starts without attributes of an earlier fit.
     """
 
     @functools.wraps(fit)
@@ -186,20 +184,7 @@ class Clusterer(ClusterMixin, Estimator):
         def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
 
     def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Fit the model, and return the group of each row.
-
-        Parameters
-        ----------
-        X : array-like
-            As `fit` takes it.
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
-            `labels_`.
-        """
+        """Fit the model, and return the group of each row, `labels_`."""
         return self.fit(X, y).labels_
 
 
@@ -217,24 +202,7 @@ class ConstrainedClusterer(ClusterMixin, ConstrainedEstimator):
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> NDArray[np.int64]:
-        """Fit the model, and return the group of each row.
-
-        Parameters
-        ----------
-        X : array-like
-            As `fit` takes it.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            As `fit` takes them.
-        callback : callable, default=None
-            As `fit` takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int64
-            `labels_`.
-        """
+        """Fit the model, and return `labels_`; arguments are those of `fit`."""
         return self.fit(X, y, constraints=constraints, callback=callback).labels_
 
 
@@ -252,22 +220,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit_transform(
         self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
     ) -> NDArray[Any]:
-        """Fit the model, and transform the rows that it was fitted on.
-
-        Parameters
-        ----------
-        X : array-like
-            As `fit` takes it.
-        y : ignored
-            Present by convention.
-        callback : callable, default=None
-            As `fit` takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            As `transform` returns it.
-        """
+        """Fit the model, and transform the rows that it was fitted on."""
         return self.fit(X, y, callback=callback).transform(X)
 
 
@@ -288,22 +241,5 @@ class ConstrainedTransformer(
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> NDArray[Any]:
-        """Fit the model, and transform the rows that it was fitted on.
-
-        Parameters
-        ----------
-        X : array-like
-            As `fit` takes it.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            As `fit` takes them.
-        callback : callable, default=None
-            As `fit` takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            As `transform` returns it.
-        """
+        """Fit the model, and transform the fitted rows; arguments are those of `fit`."""
         return self.fit(X, y, constraints=constraints, callback=callback).transform(X)

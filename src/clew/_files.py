@@ -16,9 +16,7 @@ from clew.exceptions import FileFormatError
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
     r"""Open a file that gets its name, and replaces an older one, only when it is complete.
 
-    The data is written to a hidden file in the same folder. When the block ends, that file is
-    flushed to disk and renamed. On any error, including Ctrl-C, it is removed, and an older file of
-    that name is not changed.
+    A hidden file in the same folder is flushed and renamed at the end, or removed on any error.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():

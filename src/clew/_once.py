@@ -11,11 +11,7 @@ T = TypeVar("T")
 
 
 class unlocked_property(cached_property[T]):  # noqa: N801  named as the class that it replaces
-    """A `functools.cached_property` that two threads can compute for two objects at once.
-
-    Before Python 3.12, `cached_property` has one lock for all instances of a class. Here there is
-    none: two threads that read the property of the same object may both compute it.
-    """
+    """A `cached_property` without the lock that all instances share before Python 3.12."""
 
     @overload
     def __get__(self, instance: None, owner: type[Any] | None = None) -> unlocked_property[T]: ...
@@ -31,11 +27,7 @@ class unlocked_property(cached_property[T]):  # noqa: N801  named as the class t
 
 
 class Once:
-    """Results by key, each computed when it is first read.
-
-    While one thread computes a result, others that read it wait for it; those that read another
-    result do not.
-    """
+    """Results by key, each computed by the first thread that reads it; others wait for that one."""
 
     def __init__(self) -> None:
         self._results: dict[Hashable, Any] = {}

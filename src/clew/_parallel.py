@@ -36,9 +36,8 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 class _OneBlasThread:
     """Limits BLAS to one thread while any thread is inside.
 
-    The number of BLAS threads belongs to the whole process: if every user saved and restored it,
-    users that overlap would restore each other's limit. So the first one in saves it, and the last
-    one out restores it.
+    BLAS has one number of threads a process: the first one in saves it, the last one out restores
+    it.
     """
 
     def __init__(self) -> None:
@@ -65,12 +64,7 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread within a ``with`` block.
-
-    Parts of scikit-learn (k-means, brute-force neighbor search) limit BLAS too, and restore the
-    limit that they found, which is wrong if two threads do so at once. Within this block the limit
-    that they find is always 1.
-    """
+    """Limit BLAS to one thread within a ``with`` block."""
     return _ONE_BLAS_THREAD
 
 
@@ -78,8 +72,8 @@ def one_blas_thread() -> AbstractContextManager[None]:
 def one_library_thread() -> Iterator[None]:
     """Limit BLAS and OpenMP to one thread within a ``with`` block.
 
-    Use it around many small problems, for which starting the threads of these libraries takes
-    longer than the work. May be nested, and entered by several threads at once.
+    Around many small problems, for which starting threads takes longer than the work. May be
+    nested.
     """
     # OpenMP keeps its number of threads for each calling thread: no two threads share it.
     with _libraries("openmp").limit(limits=1), one_blas_thread():
@@ -89,8 +83,7 @@ def one_library_thread() -> Iterator[None]:
 def _release_blas() -> None:
     """Let any thread set the number of BLAS threads next.
 
-    From version 3.8 on, threadpoolctl lets only the thread that set the number last change it, as
-    long as that thread lives. The last thread out is often another one.
+    threadpoolctl 3.8 lets only the thread that set the number last change it while it lives.
     """
     for library in _libraries("blas").lib_controllers:
         release = getattr(library, "clear_controlling_thread", None)
@@ -115,10 +108,8 @@ def in_threads(
 ) -> list[R]:
     """Call a function on every task, in threads; the results keep the order of the tasks.
 
-    Called within a task of another call, it takes only that task's share of the threads, so that no
-    more than `n_jobs` threads compute. Each thread has one thread of OpenMP. On an error, or
-    Ctrl-C, tasks that have not begun are canceled. Tasks that run end at their next call of
-    `stop_if_abandoned`, which this function makes before every task.
+    A call within a task of another one takes only its share of the threads. On an error or Ctrl-C,
+    waiting tasks are canceled, and running ones end at their next call of `stop_if_abandoned`.
     """
     n_beside = _n_beside.get()
     n_threads = min(effective_n_jobs(n_jobs) // n_beside, len(tasks))
@@ -163,8 +154,7 @@ def _take_one_openmp_thread() -> None:
 def stop_if_abandoned() -> None:
     """End this thread's task if the `in_threads` that started it has been left by an error.
 
-    Call it in loops that take long in a thread. Ctrl-C raises `KeyboardInterrupt` in the main
-    thread only: without this call, the main thread would wait for the loop to end.
+    Ctrl-C reaches the main thread only, which would otherwise wait for a long loop to end.
     """
     if any(event.is_set() for event in _abandoned.get()):
         raise _AbandonedError

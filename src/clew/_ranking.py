@@ -11,8 +11,7 @@ def weighted_auc(
 ) -> float:
     """Return the area under the ROC curve: how often a positive scores above a negative.
 
-    scikit-learn's `roc_auc_score` is not used because it replaces the warning filters of the whole
-    process while it runs.
+    scikit-learn's `roc_auc_score` replaces the warning filters of the whole process while it runs.
     """
     _, place = np.unique(score, return_inverse=True)
     positive = np.bincount(place, weight * is_positive)

@@ -36,11 +36,7 @@ LARGEST_UNIT, FARTHEST_ORIGIN = 1e50, 10.0
 
 
 class Units(NamedTuple):
-    """Map features x to ``(x - origin) / unit - center``.
-
-    The class methods compute the numbers from the rows of a fit. `scale` maps any rows, `unscale`
-    maps them back.
-    """
+    """Map features x to ``(x - origin) / unit - center``, computed from the rows of a fit."""
 
     origin: Floats | float
     """Subtracted first; one number for each feature."""
@@ -71,8 +67,8 @@ class Units(NamedTuple):
     def of_mean_variance(cls, X: Floats) -> Self:
         """Center on the mean and divide by one number, the root of the mean variance.
 
-        Constant features are left out of that mean, and become 0. The number is 1 if features are
-        standardized, and if all are constant.
+        Constant features are left out of that mean, and become 0; the number is 1 if all are
+        constant.
         """
         varies = (X[0] != X).any(axis=0)
         # The mean of equal numbers may differ from them by rounding, which would count as variance.
@@ -86,8 +82,8 @@ class Units(NamedTuple):
     def of_ranges(cls, X: Floats) -> Self:
         """Divide each feature by its range and center on the mean; for k-means that learns metrics.
 
-        Dividing a nearly constant feature by its standard deviation would give its few other values
-        a large weight; the range does not. Constant features become 0.
+        A standard deviation would give the few other values of a nearly constant feature a large
+        weight.
         """
         low = X.min(axis=0)
         with np.errstate(over="ignore"):

@@ -118,11 +118,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
 
 
 def seems_distances(X: Any) -> bool:
-    """Whether a matrix is square, symmetric and 0 or more, with zeros on its diagonal.
-
-    Rounding errors are tolerated. False for zeros only, for fewer than three rows, and for sparse
-    matrices.
-    """
+    """Whether a matrix is square, symmetric, 0 or more, and 0 on its diagonal, up to rounding."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
     largest = float(X.max())
@@ -156,8 +152,7 @@ def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
 def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
     """Call scikit-learn's `validate_data`, which also stores number and names of the columns.
 
-    `validate_data` replaces the warning filters of the whole process while it converts arrays. A
-    lock keeps two threads from doing so at once, which could leave the filters of one in place.
+    `validate_data` replaces the warning filters of the process: two threads must not do so at once.
     """
     with FILTERS:
         return validate_data(estimator, X, **checks)

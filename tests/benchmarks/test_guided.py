@@ -42,6 +42,8 @@ from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 CACHES = (problems.load, study.answers, study.n_rows, study.forest)
 ASKED = Cell("pairs", "N", 0.15)
 

@@ -13,6 +13,8 @@ from benchmarks.study.results import Results
 
 from clew.datasets import Dataset
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 ASKED, RANDOM = s.Cell("asked", 0.0, "N"), s.Cell("random", 0.15, "3N")
 
 

@@ -19,6 +19,8 @@ from sklearn.datasets import make_blobs
 from benchmarks import _harness as harness
 from clew import Constraints
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N = 24
 
 

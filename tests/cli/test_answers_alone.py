@@ -8,6 +8,8 @@ import json
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 NAMES = [f"car_{at:02}" for at in range(24)]
 GROUP = {name: at % 3 for at, name in enumerate(NAMES)}
 

@@ -23,6 +23,8 @@ from clew.cli import main
 from clew.cli.asking._replies import Asked, Command, keys_of, meaning
 from clew.store import AnswerFile
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 @pytest.fixture
 def rows(here):

@@ -13,6 +13,8 @@ import pytest
 
 from clew import Constraints
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def assert_refused(done, *words, status=1, prints=False):
     assert done.exit_code == status, done.output

@@ -14,6 +14,8 @@ from clew import Constraints
 from clew.cli import main
 from clew.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 zarr = pytest.importorskip("zarr", reason="zarr is not installed: pip install 'clew[scale]'")
 pytest.importorskip("dask.array", reason="dask is not installed: pip install 'clew[scale]'")
 

@@ -18,6 +18,8 @@ from clew.cli._explanations import read_saved, saved_bytes
 from clew.cli._groups import find_groups
 from clew.cluster import GuidedClustering
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 LABEL = np.repeat([2, 0, 1], 10)
 IDS = [f"w{row}" for row in range(100, 130)]
 

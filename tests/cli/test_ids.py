@@ -12,6 +12,8 @@ import pytest
 
 from clew import Constraints
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 BLOBS = np.repeat([0, 1, 2], 10)
 PCK = ("--method", "pckmeans")
 

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from clew.cli import main
 from clew.cli._explanations import read_saved
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 @pytest.fixture
 def many(monkeypatch):

@@ -17,6 +17,8 @@ from clew import Session
 from clew.answers import Answer, Edit, Question
 from clew.collections import Project
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N = 8
 IDS = [f"{group}{number}" for group in "abc" for number in range(N)]
 

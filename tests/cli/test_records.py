@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 STREETS = ("Oak", "Main", "Sunset", "Mission", "Spring", "Canal", "Hudson", "Melrose")
 CITIES = ("New York", "Los Angeles", "Boston", "Chicago")
 SYLLABLES = ("ba", "co", "di", "fu", "gra", "lo", "mi", "ne", "po", "ri", "sta", "tu", "ve", "zo")

@@ -16,6 +16,8 @@ from clew.cli._report import describe_group, group_traits
 from clew.cli.report import Strip, dot_plot, graph_means, probability_means, shades
 from clew.tables import TableFeatures
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N = 60
 LABEL = np.repeat([0, 1, 2], N // 3)
 EVIL = '<img src=x onerror="alert(1)">'

@@ -20,6 +20,8 @@ from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.session._items import STRATEGIES as OF_SESSIONS
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 Y = np.arange(30) % 3
 X = np.random.RandomState(0).normal(size=(30, 3)) + 4 * np.eye(3)[Y]
 Call = Callable[..., Result]

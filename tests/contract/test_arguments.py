@@ -16,6 +16,8 @@ from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.metrics import n_violated
 from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 PAIRS = [(0, 1), (2, 3)]
 AS_Y = {
     "constraints": ANSWERS["pairs"],

@@ -33,6 +33,8 @@ from clew.similarity import (
     ClustRF,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 @every
 def test_inputs_are_not_changed(method):

@@ -36,6 +36,8 @@ from clew.similarity import (
     SpectralLearning,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 X, y = make_blobs(36, 3, centers=3, random_state=0)
 D = squareform(pdist(X))
 ANSWERS = Constraints.from_labels(y, 30, random_state=0)

@@ -51,6 +51,8 @@ from clew.similarity import (
     SpectralLearning,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 class Gaussian:
     """A kernel whose ``repr``, which becomes part of test names, is the same in every process."""

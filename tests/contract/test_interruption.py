@@ -16,6 +16,8 @@ from clew import Constraints
 from clew.cluster import GuidedClustering, SimilarityClustering, SpectralClustering
 from clew.similarity import COPRF, ClustRF
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 X, y = make_blobs(60, 4, centers=3, random_state=0)
 ANSWERS = Constraints.from_labels(y, 40, error=0.1, random_state=0)
 

@@ -18,6 +18,8 @@ from clew.oracles import SimulatedOracle
 from clew.questions._strategy import in_order_of_rows
 from clew.store import AnswerFile
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 SEED = 3
 
 

@@ -15,6 +15,8 @@ from clew.answers import ALL_ALIKE, DONT_KNOW, FIRST, SECOND
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.trust import ConfusionMatrices, answer_posterior
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 PERMUTATIONS = np.array(list(permutations(range(3))))
 THREE_ROWS = [(m, kinds) for m, kinds in GUIDED if {"triplets", "odd_one_out"} & kinds]
 PAIRS_ALONE = [m for m, kinds in GUIDED if "pairs" in kinds and "triplets" not in kinds]

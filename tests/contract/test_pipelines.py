@@ -17,6 +17,8 @@ from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidArgumentError
 from clew.similarity import COPRF
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 60, random_state=0)
 SCALED = StandardScaler().fit_transform(X)

@@ -19,7 +19,7 @@ from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
 )
-from clew.constraints import _tables
+from clew.constraints import _columns
 from clew.constraints._tables import kinds_in
 from clew.exceptions import (
     ClewError,
@@ -34,6 +34,8 @@ from clew.metrics import n_violated
 from clew.similarity import (
     COPRF,
 )
+
+pytestmark = pytest.mark.usefixtures("small_search")
 
 #: Methods that violate no answer, with the error or warning if they cannot satisfy all.
 HARD = {
@@ -96,7 +98,7 @@ def test_answers_are_honored_or_refused(method, honored, kind):
 def test_a_fit_examines_the_same_answers_once(method, honored, monkeypatch):
     examined = []
     monkeypatch.setattr(
-        _tables, "kinds_in", lambda tables: examined.append(tables) or kinds_in(tables)
+        _columns, "kinds_in", lambda tables: examined.append(tables) or kinds_in(tables)
     )
     known = next(
         (ANSWERS[kind] for kind in ANSWERS if kind in honored), Constraints(N)

@@ -35,6 +35,8 @@ from clew.similarity._embedding import LearnedSpace
 from clew.similarity.clustrf import ForestSimilarity
 from clew.similarity.distances._base import LearnedDistances
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 #: Similarities that compute affinities of all pairs on request.
 DENSE = (AdaptiveKNN, ForestSimilarity, LearnedDistances, LearnedSpace, LinkedAffinity)
 FROM_PAIRS = [

@@ -21,6 +21,8 @@ from clew._parallel import one_blas_thread
 from clew.cluster import KernelKMeans, SimilarityClustering, SpectralClustering
 from clew.similarity import COPRF, E2CP, SKLR
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 METHODS = [(m, next(iter(sorted(kinds - {"dont_know"})), None)) for m, kinds in GUIDED]
 METHODS += [(m, None) for m in UNGUIDED]
 METHODS += [(SimilarityClustering(SKLR(), KMeans(2), random_state=0), "pairs")]

@@ -22,6 +22,8 @@ from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 from clew.questions import COBRAS, Guided
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 Floats = NDArray[np.float64]
 N = 120
 SETS = ["digits", "embeddings", "smooth"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 TUTORIAL = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 (LINE,) = re.findall(r"`(logging\.basicConfig\(.*?\))`", TUTORIAL)
 

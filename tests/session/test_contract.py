@@ -19,6 +19,8 @@ from clew.exceptions import (
 from clew.questions._answers import key_of
 from clew.session._snapshot import read_snapshot
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def test_ask_tops_up_what_is_held() -> None:
     asking = session()

@@ -20,6 +20,8 @@ from clew.exceptions import (
 )
 from clew.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def test_sparse_features_ask_the_same_questions_as_dense_ones() -> None:
     sparse = Session(csr_array(X), strategy="most_probable", random_state=0)

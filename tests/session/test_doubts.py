@@ -11,6 +11,8 @@ from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session._result import are_outvoted
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def pair(i: int, j: int, value: int, *, annotator: str = "", weight: float = 1.0) -> Answer:
     return Answer(Question("pair", (i, j)), value, annotator=annotator, weight=weight)

@@ -13,6 +13,8 @@ from clew.answers import DIFFERENT, SAME, Edit, Retraction
 from clew.exceptions import InvalidConstraintsError
 from clew.questions._answers import key_of
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def group(asking, *rows: int) -> list[int]:
     labels = asking.result().labels_

@@ -24,6 +24,8 @@ from clew.session._groups import (
     matched,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def before(groups: list[int], next_id: int | None = None) -> Before:
     array = np.array(groups)

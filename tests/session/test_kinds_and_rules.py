@@ -9,6 +9,8 @@ from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, Inval
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 RANDOM = np.random.RandomState(0)
 Y = np.repeat(np.arange(6), 8)
 X = RANDOM.normal(size=(6, 4))[Y] * 2.0 + RANDOM.normal(size=(48, 4))

@@ -16,6 +16,8 @@ from clew.oracles import SimulatedOracle
 from clew.session import StoreSession
 from clew.store import open_store
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N = 40
 LABELS = np.arange(N) % 4
 X = np.random.RandomState(0).randn(N, 5) * 0.6 + 4 * np.eye(4, 5)[LABELS]

@@ -16,6 +16,8 @@ from clew.questions._answers import Key
 from clew.session._quality import LEAST, Check, draw_check, expected_pairs, quality_of
 from clew.session._remaining import Status, advice_of, remaining_of
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 Labels = NDArray[np.int64]
 Same = NDArray[np.float32]
 

@@ -11,6 +11,8 @@ import pytest
 from clew import Session
 from clew.oracles import SimulatedOracle
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 Y = np.repeat([0, 1, 2], 8)
 X = np.random.RandomState(0).randn(24, 2) * 0.5 + 4 * np.column_stack([Y == 1, Y == 2])
 IDS = [f"item {row:02d}" for row in range(24)]

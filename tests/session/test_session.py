@@ -24,6 +24,8 @@ from clew.questions import Guided, MostProbable
 from clew.questions._answers import key_of
 from clew.session._items import STRATEGIES
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def test_the_loop_finds_the_groups() -> None:
     found = session(strategy="guided").run(oracle(), 40)

@@ -19,6 +19,8 @@ from clew.questions import MostProbable
 from clew.questions._answers import key_of
 from clew.session._loop import Chooser, Loop
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 PATIENCE = 120
 
 #: The model of `Slow` does not finish learning before `gate` is set.

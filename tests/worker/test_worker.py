@@ -24,6 +24,8 @@ from clew.store import Store, open_store
 from clew.worker import Rows, Worker, _worker as module
 from clew.worker._map import places
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N, N_GROUPS = 48, 4
 LABELS = np.arange(N) % N_GROUPS
 X = np.random.RandomState(0).randn(N, 5) * 0.6 + 4 * np.eye(N_GROUPS, 5)[LABELS]

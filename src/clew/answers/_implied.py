@@ -80,8 +80,8 @@ def expand(answer: Answer) -> list[tuple[int, int, int, float]]:
 def _of_which(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
     """Yield "same" for the chosen group, "different" for those that were read before it, or all.
 
-    Each group stands for one judgment, about its first example: several examples are looked at
-    together. Groups after the chosen one were not read.
+    A group stands for one judgment, about its first example. Groups after the chosen one were not
+    read.
     """
     parts, chosen = answer.question.parts, answer.value
     first = 1

@@ -73,11 +73,7 @@ class Outcome(NamedTuple):
 
 
 def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callable[[], None]]:
-    """Do the experiment and write the files.
-
-    Returns what ``--json`` prints, means over the seeds and counts of answers of seed 0, and a
-    function that prints it as a table for people.
-    """
+    """Do the experiment and write the files; return its ``--json``, and a printer of its table."""
     start = time.perf_counter()
     words = Words(quiet=quiet)
     check_folder(folder)

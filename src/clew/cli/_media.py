@@ -20,11 +20,7 @@ TABLES = (".csv", ".tsv", ".tab", ".parquet", ".jsonl")
 
 
 def with_media(rows: Rows, folder: Path, ids: Path | None, cache: Path) -> Rows:
-    """Return rows with what shows each of them: a file of `folder`, or a region of one.
-
-    The table `ids` has a column path, and may have x, y, width and height, or start and end.
-    Otherwise ids are paths in the folder; without ids, rows are the images in order of their names.
-    """
+    """Return rows with the file of `folder`, or the region of one, that shows each of them."""
     if not folder.is_dir():
         raise FileFormatError(f"{folder} is not a folder; --media names the folder of the media")
     if ids is not None and _has_paths(ids):

@@ -186,11 +186,7 @@ VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 
 
 def rows_options(results: str, *, json: str, standardize: str | None = "") -> Callable[[F], F]:
-    """Add the options of all commands that read rows.
-
-    `results` depend on the seed; `json` is the help of ``--json``; `standardize` ends that of
-    ``--standardize``, which is left out if it is None.
-    """
+    """Add the options of all commands that read rows; some end with what differs."""
     how_to_work = [
         click.option(
             "--seed",

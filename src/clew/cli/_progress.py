@@ -47,8 +47,8 @@ class Words:
     def bar(self, what: str) -> Iterator[Advance]:
         """Show progress while the block runs: a bar on a terminal, else a line every few seconds.
 
-        Prints a message if the work begins with compilation. Yields a function of the number of
-        finished steps, and of all steps.
+        A bar on a terminal, else a line every few seconds. Yields a function of steps done and of
+        all steps.
         """
         with self._announced_compilation():
             if not self.has_bar:

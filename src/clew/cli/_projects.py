@@ -99,11 +99,7 @@ OF_FILES = ("distances", "ids", "id_column", "columns", "sep", "decimal", "heade
 
 
 def take_project(ctx: click.Context, options: dict[str, Any], what: str) -> bool:
-    """Take the items from a project if no file is named; return whether that is so.
-
-    `what` may be named in place of a project, for messages. The folder of the project is then in
-    `options`, as project and as items.
-    """
+    """Take the items from a project if no file is named; return whether that is so."""
     if options["items"] is not None:
         if options["project"] is not None and is_given(ctx, "project"):
             raise click.UsageError(f"name either {options['items']} or --project, not both")

@@ -90,9 +90,6 @@ def report_page(
     """Return the report, as HTML.
 
     `first` is a section before all others, and `others` replace or add to what the template gets.
-
-    Size and time of the page itself do not grow with the number of rows: it shows the most
-    typical rows of the largest groups, and the most doubtful rows and answers.
     """
     items, groups, summary = found.items, found.groups, found.summary
     traits = group_traits(items.frame, items.columns, groups.label)

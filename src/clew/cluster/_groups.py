@@ -41,8 +41,8 @@ def best_start(
 def fill_empty(labels: Labels, n_groups: int, choose: Callable[[int, Labels], int]) -> None:
     """Move one row into each empty group, in place; a row may stand for a must-link component.
 
-    ``choose(group, size)`` returns the row to move, not the only one of its group, or -1 to leave
-    this and all further groups empty; size (n_groups,).
+    ``choose(group, size)`` returns the row to move, or -1 to leave further groups empty; size
+    (n_groups,).
     """
     size = np.bincount(labels, minlength=n_groups)
     for group in np.flatnonzero(size == 0).tolist():

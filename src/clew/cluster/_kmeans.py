@@ -48,8 +48,8 @@ def kmeans(
 ) -> KMeansRun:
     """Cluster rows by Lloyd's algorithm; return the start of lowest inertia of `n_init`.
 
-    X (n_samples, n_features), init (n_clusters, n_features). A start ends when the squared shift of
-    all centers is at most `tol` times the mean variance of the features.
+    A start ends when the squared shift of all centers is at most `tol` times the mean variance of
+    X.
     """
     random = check_random_state(random_state)
     mean = X.mean(axis=0)
@@ -74,8 +74,7 @@ def _seeds(
 ) -> NDArray[np.int64]:
     """Choose rows by k-means++, each as the best of several candidates.
 
-    Up to rounding, these are the rows that scikit-learn's `kmeans_plusplus` chooses. It is not
-    called because its validation takes longer than the distances for a few thousand rows.
+    As scikit-learn's `kmeans_plusplus`, whose validation takes longer than these distances.
     """
     n = len(rows)
     n_candidates = 2 + int(np.log(n_clusters))
@@ -263,9 +262,7 @@ def plus_plus(
 ) -> NDArray[Any]:
     """Choose centers by k-means++ (Arthur and Vassilvitskii, SODA 2007), after those given.
 
-    Of several candidates drawn for a center, in proportion to their cost, the one that lowers the
-    total cost most is kept, as in scikit-learn. Some centers are equal if there are fewer different
-    components.
+    Of several candidates for a center, the one that lowers the total cost most is kept.
     """
     if given is None:
         heap = np.cumsum(centers.weight)

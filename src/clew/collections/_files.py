@@ -45,8 +45,7 @@ def kind_of_folder(folder: Path) -> ItemKind:
 def files_below(folder: Path, root: Path) -> Iterator[str | LeftOut]:
     """Yield the paths of all files below a folder relative to `root`, in order of their names.
 
-    Hidden files and folders are skipped. Links that lead out of `root`, links to folders, and what
-    is no file are left out, and so are names that are not valid text.
+    Hidden files, links out of `root` or to folders, and names that are no valid text are left out.
     """
     top = root.resolve()
 
@@ -114,13 +113,7 @@ class FileFacts(NamedTuple):
 
 @dataclass
 class FileCache:
-    """Facts of files by path, so that an unchanged file is not read again.
-
-    Parameters
-    ----------
-    path : Path or None
-        File of JSON; None keeps nothing.
-    """
+    """Facts of files by path, so that an unchanged file is not read again; None keeps nothing."""
 
     path: Path | None
     facts: dict[str, FileFacts] = field(default_factory=dict)

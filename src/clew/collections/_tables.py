@@ -110,8 +110,7 @@ def items_of_sheet(
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return the items of a table, and those left out with reasons.
 
-    A column `path` (or file, image, …) makes media of the rows, a column `text` texts, and all
-    other columns are then `meta`. Without either, rows are shown by their columns.
+    A column `path` makes media, `text` texts; other columns are `meta`, or shown where both lack.
     """
     rest = dict(sheet.cells)
     lower = {name.lower(): name for name in rest}

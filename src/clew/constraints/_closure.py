@@ -242,8 +242,7 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
 def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
     """Return the only groups that the answers allow, (n_samples,); None if they leave a choice.
 
-    Answers about pairs have to entail of every two rows that they are the same or differ, and no
-    answer, of whatever kind, may contradict that. Answers of weight 0 and don't-knows are ignored.
+    None, too, if any answer contradicts another one. Weight 0 and don't-knows are ignored.
     """
     is_used = [(table.weights > 0) & (table.answers != DONT_KNOW) for table in known.tables]
     tables = [

@@ -316,8 +316,7 @@ def as_own_columns(
 ) -> tuple[list[str], list[Sequence[object]]]:
     """Rename columns to those of `Constraints.to_csv`, and add the column `kind`.
 
-    The answer may be the item that was chosen, or the column of that item. Columns that have the
-    names of `to_csv`, or that nobody can tell apart, stay as they are.
+    The answer may be the item that was chosen, or its column. Names of `to_csv` stay as they are.
     """
     plain = [str(name).strip().casefold() for name in names]
     named = dict(zip(plain, columns, strict=True))

@@ -22,9 +22,7 @@ def held_out_folds(
 ) -> Iterator[tuple[Constraints, Constraints]]:
     """Split answers into folds, and yield the training and the held-out answers of each.
 
-    The fold of a question is a hash of its rows, its kind and the seed. All answers to one question
-    share a fold, so no held-out question was seen in training, and adding answers does not change
-    the folds of the others. Folds that hold no answer are left out.
+    By a hash of rows, kind and seed: all answers to one question share a fold, and keep it.
     """
     folds = fold_numbers(known, n_folds, seed)
     for number in np.unique(np.concatenate(list(folds.values()))):

@@ -19,8 +19,7 @@ _WHOLE_FLOAT: Final = re.compile(r"([+-]?[0-9]+)\.0*")
 class RowIds:
     """The id of each row.
 
-    An id is looked up by its value first and by its text second, because files hold text: 17, 17.0,
-    "17" and " 17 " all find the row with the id 17.
+    Looked up by value, then by text: 17, 17.0, "17" and " 17 " all find the row with the id 17.
     """
 
     __slots__ = ("_by_text", "_row_of", "names")

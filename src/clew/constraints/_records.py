@@ -107,11 +107,7 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
 
 
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
-    """Return the names of the fields of `records`.
-
-    Rows are given by id if ids are known. The origin is a field only if an answer has one other
-    than "imported", so that programs that do not know this field can read all other files.
-    """
+    """Return the names of the fields of `records`; an origin only if one is not "imported"."""
     rows = BY_ROW if constraints.ids is None else BY_ID
     return ("kind", *rows, "answer", *(OPTIONAL if _has_origins(constraints) else WRITTEN))
 

@@ -99,9 +99,7 @@ class Judgments(NamedTuple):
 def weight_of_rule(n_right: float, n_wrong: float) -> tuple[float, float]:
     """Return error rate and weight of a rule, after checks by people that agreed or did not.
 
-    The rate is the mean of its posterior, and half a standard deviation. The weight is that of
-    evidence for a judgment of this error rate, in [0, 1]; a rule that is wrong as often as right
-    has none.
+    The rate is the mean of its posterior plus half a deviation; the weight is in [0, 1].
     """
     a, b = PRIOR
     agree = (1 - RATES) * (1 - CHECK_ERROR) + RATES * CHECK_ERROR
@@ -209,8 +207,7 @@ def _members(groups: Ints) -> list[Ints]:
 def tree_pairs(groups: Ints, X: Floats | None) -> Ints:
     """Pairs that connect each group: a minimum spanning tree of its nearest neighbors, (m, 2).
 
-    A group that is really two is then held together by few pairs, as many as it takes answers to
-    part it. Without features, rows are connected in their order. -1 is no group.
+    A group that is really two is parted by few answers then. Without features, rows in order.
     """
     found = [np.empty((0, 2), np.int64)]
     for rows in _members(groups):

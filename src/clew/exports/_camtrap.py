@@ -45,8 +45,7 @@ def camtrap_dp(
 ) -> dict[str, bytes]:
     """Return a data package: deployments, media, and an observation for each item.
 
-    The name of a group is the scientific name of what was seen, or with `individuals` the id of the
-    animal. An item without a group is unclassified.
+    A group is named after the species, or with `individuals` it is an animal.
     """
     _check_kinds(members, ("image",), "Camtrap DP")
     known = [_columns(member) for member in members]

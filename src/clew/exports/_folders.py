@@ -60,11 +60,7 @@ def _unique(name: str, taken: set[str]) -> str:
 def plan(
     members: Sequence[Member], root: Path, folder: Path, how: Literal["copy", "link", "move"]
 ) -> list[Step]:
-    """Say what would be done.
-
-    Regions of images are cut out and texts without files are written, whatever `how`; regions of
-    sounds are not cut: their whole file is copied.
-    """
+    """Say what would be done; regions of images are cut out, those of sounds copied whole."""
     _check_place(root, folder, how)
     titles: dict[int | None, str] = {}
     taken: set[str] = set()
@@ -176,11 +172,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def undo(folder: Path) -> tuple[list[tuple[Step, bool]], list[str]]:
-    """Take back what the log of a folder says; return each step with whether it could be, and why.
-
-    Files that were moved go back, unless another file is there now. Copies that were changed since
-    stay.
-    """
+    """Take back what the log of a folder says, but for files that were changed since."""
     path = folder / LOG
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no {LOG}: clew export did not fill this folder")

@@ -110,13 +110,7 @@ def session_of(model: bytes) -> Any:
 
 
 def read_weights(path: Path, sha256: str = SHA256) -> Weights:
-    """Read arrays from a file of weights of PyTorch, in its form before zip archives.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is not the one with this SHA-256.
-    """
+    """Read arrays from a file of weights of PyTorch, refused if its SHA-256 is another."""
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != sha256:
@@ -192,8 +186,7 @@ def tensors_of(file: BinaryIO) -> Weights:
 def as_onnx(weights: Weights) -> bytes:
     """Build the network up to the average over its last layer, (n, 1280).
 
-    Batch normalization is folded into the convolutions before it, which are padded as TensorFlow
-    pads: one more at the end if the number is odd.
+    Batch normalization is folded into convolutions, which are padded as TensorFlow pads.
     """
     graph = Graph()
     bounds = graph.constant(0.0), graph.constant(6.0)

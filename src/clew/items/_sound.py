@@ -118,11 +118,7 @@ def open_sound(
 
 
 def log_mel(sound: Sound, n_bands: int = N_BANDS) -> Floats:
-    """Return the power in decibels in bands of equal width in mel, (n_frames, n_bands).
-
-    Bands reach from 50 Hz to 8 kHz for all sounds, so that sounds of different rates compare; those
-    above half of the rate are silent.
-    """
+    """Return the power in decibels in bands of equal width in mel, (n_frames, n_bands)."""
     size, step = round(WINDOW * sound.rate), max(1, round(STEP * sound.rate))
     samples = np.pad(sound.samples, (size // 2, size - size // 2))
     frames = np.lib.stride_tricks.sliding_window_view(samples, size)[::step]

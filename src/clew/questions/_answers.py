@@ -91,12 +91,8 @@ Pair = tuple[int, int]
 class KnownPairs:
     """The pairs that answers imply, directly or through chains of must-links.
 
-    If a pair was answered several times, the answer with the larger total weight counts. Pairs are
-    taken in the order in which they were first answered: one that contradicts what earlier ones
-    imply is left out, and noted in `set_aside`. `votes` are the weights of "same" minus "different"
-    of each answered pair, the smaller row first; `asked` are keys of all answered questions,
-    don't-knows among them. With `representative`, (n,), answers about rows are read as answers
-    about these.
+    The larger total weight of repeated answers counts. A pair that contradicts earlier ones is
+    `set_aside`. With `representative`, (n,), rows stand for others.
     """
 
     def __init__(self, n_samples: int, representative: NDArray[np.integer] | None = None) -> None:

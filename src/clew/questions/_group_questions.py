@@ -103,8 +103,7 @@ def chosen_apart(
 ) -> list[Question]:
     """Choose at most `n` questions, the best first, for the same time as `pending` ones.
 
-    As long as there are such questions, no two compare the same row, nor do two that show groups
-    compare the same fragments.
+    While there are such, no two compare the same row, nor show the same fragments.
     """
     by_rate = [each.question for each in sorted(ranked, key=lambda each: -each.rate)]
     rows: set[int] = set()
@@ -139,10 +138,8 @@ def which_of_questions(
 ) -> list[Ranked]:
     """Return up to `n` which-of questions, about an item each, the best first.
 
-    The information in the answer is that of a choice among the groups shown and "none of these".
-    The groups are in the order of their probabilities, and as many as tell most per second. Pairs
-    of an item and an example that are `taken` are not asked about again; a group whose examples are
-    all taken is not shown.
+    As many groups as tell most per second, in the order of their probabilities; none whose pairs
+    with the item are all `taken`.
     """
     error = float(np.clip(error, *RATES))
     example = _free_examples(fragments, taken)
@@ -240,10 +237,8 @@ def confirm_questions(
 ) -> list[Ranked]:
     """Return the best screen of members for each fragment, the best first.
 
-    The information adds up over the members, less where two are likely to be one. Members that are
-    in one of the present groups (`labels`), but not in that of the examples, are a part of their
-    own: if they are strangers, they are missed together. Every fourth screen has a planted
-    stranger, as `n_asked` counts them.
+    Members of a present group other than that of the examples are a part of their own. Every fourth
+    screen has a planted stranger, as `n_asked` counts them.
     """
     error = float(np.clip(error, *RATES))
     first, weight = fragments.first, fragments.weights()

@@ -67,11 +67,7 @@ def _numbers_of_groups(n: int) -> list[int]:
 
 
 class PairOrder(NamedTuple):
-    """Probabilities of all pairs, and the pairs from the most to the least probable.
-
-    `edges` are sorted by ``1 - probabilities`` plus a thousandth of the relative distance; the
-    first `n_probable` have a probability above one half.
-    """
+    """Probabilities of all pairs, and the pairs from the most to the least probable."""
 
     probabilities: NDArray[np.float32]
     edges: Edges
@@ -86,11 +82,7 @@ class PairOrder(NamedTuple):
         return cls(probabilities, edges, n_probable)
 
     def groups(self, closure: Closure, n_clusters: int | None) -> NDArray[np.int64]:
-        """Cluster by HACC, under hard answers.
-
-        Without `n_clusters`, groups are merged while the probability that they are one is above one
-        half.
-        """
+        """Cluster by HACC, under hard answers; without `n_clusters`, while merges are probable."""
         if n_clusters is not None:
             return cut(self.edges, closure, n_clusters)[0]
         first, second, n = self.edges

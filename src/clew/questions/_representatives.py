@@ -32,11 +32,7 @@ class Representatives(NamedTuple):
 
     @classmethod
     def of(cls, X: NDArray[np.float64], metric: str, n: int, seed: int) -> Self:
-        """Choose at most n representatives; for features, the rows nearest to k-means centers.
-
-        For distances they are medoids up to 5,000 rows, and random rows above. There are fewer than
-        n if groups have the same nearest row.
-        """
+        """Choose at most n rows: nearest to k-means centers, or for distances medoids."""
         if n == len(X):
             every = np.arange(n)
             return cls(every, every, np.ones(n, np.int64))

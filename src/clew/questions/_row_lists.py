@@ -96,11 +96,7 @@ LARGEST_RATIO = 1e3
 
 
 class RowLists:
-    """The rows listed for each subcluster, with mean distances from the members of each.
-
-    Memory 4·n_clusters²·n_listed bytes. A new list takes O(n_listed) distances from all members,
-    and a new member O(n_clusters·n_listed).
-    """
+    """The rows listed for each subcluster, with mean distances from the members of each."""
 
     def __init__(
         self, distances: RowDistances, rows: Index, members: Sequence[Sequence[int]]
@@ -163,11 +159,7 @@ class RowLists:
         self._find_nearest(*np.nonzero(was_nearest & ~is_nearer))
 
     def features(self, unit: float) -> Floats:
-        """Return two features of each listed row with its subcluster, (n_clusters, n_listed, 2).
-
-        Two logarithms: of the distance to the nearest other subcluster divided by the distance to
-        the own one, and of the distance to the own one divided by `unit`.
-        """
+        """Return two features of each listed row with its subcluster, (n_clusters, n_listed, 2)."""
         own = np.take_along_axis(self._mean, self._own[:, :, None], 2)[:, :, 0].astype(np.float64)
         return pair_features(own, self._other.astype(np.float64), unit / self._distances.unit)
 

@@ -14,7 +14,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import check_features, check_parameters
 from clew.answers import KINDS, Answer, Kind, Question, SecondsModel
 from clew.constraints import Support
-from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
 from clew.questions._answers import AnswerLog, Batch, KnownPairs, Retraction
 
@@ -27,9 +27,10 @@ class Strategy(Estimator, ABC):
     their order: equal states ask the same questions. `ask` does not change the state, so two calls
     return the same questions; those that other people are answering are passed as `pending`.
 
-    A subclass writes `_prepare`, `_choose` and `_group`, and `_forget` and `_learn` if it keeps a
-    state of its own besides `known`. `_learn` gets the answers in their order but in portions that
-    differ, for example after `undo`: its result must not depend on the portions.
+    A subclass writes `_prepare`, `_choose` and `_group`, `_forget` and `_learn` if it keeps a state
+    of its own besides `known`, and `_saved_state` and `_restore` if that takes long to compute.
+    `_learn` gets the answers in their order but in portions that differ, for example after `undo`:
+    its result must not depend on the portions.
 
     A caller that keeps the answers itself, such as `Session`, calls `learn` with all of them in
     place of `tell`, `undo` and `retract`.
@@ -311,7 +312,8 @@ class Strategy(Estimator, ABC):
             For `set_state` of a strategy with the same parameters and data. Empty if the strategy
             computes everything quickly.
         """
-        return {}
+        self._started()
+        return self._saved_state()
 
     def set_state(self, state: Mapping[str, ArrayLike]) -> Self:
         """Take a saved state; call it after `start`, before the answers are learned.
@@ -325,7 +327,20 @@ class Strategy(Estimator, ABC):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InvalidDataError
+            If the arrays are not those of `state`.
         """
+        self._started()
+        try:
+            self._restore({name: np.asarray(array) for name, array in state.items()})
+        except (KeyError, ValueError, IndexError) as error:
+            raise InvalidDataError(
+                f"this is no state of {type(self).__name__} for these data ({error!r}); learn the "
+                "answers instead"
+            ) from error
         return self
 
     @property
@@ -361,6 +376,13 @@ class Strategy(Estimator, ABC):
 
     def _learn(self, answers: Sequence[Answer]) -> None:
         """Add answers, in their order, to the strategy's own state; `known` holds them already."""
+
+    def _saved_state(self) -> dict[str, NDArray[Any]]:
+        """Return what `state` returns."""
+        return {}
+
+    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take a saved state; `KeyError`, `ValueError` or `IndexError` if it is none."""
 
 
 class PairStrategy(Strategy):

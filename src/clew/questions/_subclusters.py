@@ -54,9 +54,8 @@ class Seen(NamedTuple):
 class Subclusters:
     """Subclusters, changed by answers in their order.
 
-    `members` are rows that answers put into each, the center first, and `owner`, (n_samples,),
-    their subcluster, -1 for others. `row_votes` and `n_row_votes`, (n_clusters, n_listed), are
-    answers about listed rows and their subcluster: sum and number.
+    `members` and `owner` say where answers put rows, the center first; `row_votes` are sums of
+    answers.
     """
 
     def __init__(self, start: Start, error: float | None) -> None:

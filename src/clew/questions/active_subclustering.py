@@ -200,11 +200,7 @@ N_RANKED, RANKED_EACH = 64, 8
 
 
 def ranked_members(state: Subclusters, same: Floats) -> NDArray[np.int64]:
-    """Return the places of the listed rows of each subcluster, the most probable first.
-
-    Rows that are more probable in another subcluster come later. Rows that answers have made
-    improbable in this subcluster come last.
-    """
+    """Return the places of the listed rows of each subcluster, the most probable first."""
     same = np.where((state.row_votes < 0) & (same < 0.5), 0.0, same)
     highest = np.zeros(len(state.owner))
     np.maximum.at(highest, state.lists.rows, same)
@@ -261,8 +257,7 @@ def _values(state: Subclusters) -> Floats:
 def _add_values_of_checks(state: Subclusters, worth: Floats, within: Floats) -> None:
     """Raise the value of questions about further rows of two subclusters called the same.
 
-    Further rows are needed if all pairs of the present rows were asked: then only a pair with a
-    further row can check the answer "same".
+    If all pairs of the present rows were asked, only a further row can check the answer "same".
     """
     for at, votes in enumerate(state.votes):
         for other, (vote, n) in votes.subclusters.items():

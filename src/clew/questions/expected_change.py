@@ -217,9 +217,8 @@ class Change(NamedTuple):
 class Changes:
     """The expected changes of the groups by answers about pairs.
 
-    `probabilities`, (n_rows, n_rows), are NaN for pairs that are not to be asked about; `edges` are
-    in the order in which HACC merges; each row stands for `row_sizes` rows. Heuristic H1: a must-
-    link below `skip_below` counts as no change; H2, `is_local`: only the groups of the pair change.
+    Unasked pairs have finite `probabilities`. Heuristic H1: must-links below `skip_below` change
+    nothing; H2, `is_local`: only the groups of the pair change.
     """
 
     def __init__(
@@ -250,9 +249,8 @@ class Changes:
     def best_first(self) -> Iterator[Change]:
         """Return the best pair of each block, the largest expected change first.
 
-        The probability that an answer changes the groups bounds its expected change, which is
-        computed only if that bound exceeds the changes found so far. Among equal expected changes,
-        the more probable pair comes first, then the one with the smaller row numbers.
+        The probability that groups change bounds the change, which is computed only where that
+        exceeds others.
         """
         is_done = ~np.isnan(self._agreement) | (self._bound == 0)
         expected = np.where(is_done, self._bound * (1 - np.nan_to_num(self._agreement)), -1.0)

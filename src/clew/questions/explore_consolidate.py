@@ -110,11 +110,7 @@ MAX_ITER = 10
 
 
 class Neighborhoods:
-    """The neighborhoods of Explore and Consolidate, replayed from the answers so far.
-
-    `next_row` maps the distance of each row to the nearest row seen (-1 for rows seen) to the row
-    that is consolidated next.
-    """
+    """The neighborhoods of Explore and Consolidate, replayed from the answers so far."""
 
     def __init__(
         self, distances: Floats, known: KnownPairs, n_clusters: int, first: int,

@@ -80,11 +80,7 @@ class Chooser:
     def learn(
         self, log: SessionLog, checks: dict[Key, Check], budget_s: float | None = None
     ) -> None:
-        """Learn new entries; those that arrive meanwhile are left for later.
-
-        Checks that were drawn elsewhere, such as in an earlier session, are added to `checks`.
-        With a budget, stop after a portion of entries when it is used up.
-        """
+        """Learn new entries, a portion if the budget is used up; later ones wait."""
         end = None if budget_s is None else time.monotonic() + budget_s
         n_entries = len(log.entries)
         while self.n_learned < n_entries:
@@ -119,11 +115,7 @@ class Chooser:
         pending: Sequence[Question],
         kinds: Sequence[Kind] | None = None,
     ) -> list[Chosen]:
-        """Choose new questions, the best first, with random checks in between.
-
-        `asked` are keys of all questions that were asked, `pending` the questions whose answers are
-        not learned yet. There are fewer than n if none is left.
-        """
+        """Choose new questions, the best first, with random checks in between."""
         found: list[Chosen] = []
         keys, out = set(asked), list(pending)
         while len(found) < n and (new := self._next(n - len(found), keys, out, kinds)):

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clew.cluster.guided import Alternative
+from clew.session._annotators import AnnotatorQuality
+from clew.session._groups import Change
 from clew.session._quality import Estimate, Quality
 
 if TYPE_CHECKING:
-    from clew.session._result import SessionResult
+    from clew.session._result import Doubt, SessionResult
 
 
 def as_dict(result: SessionResult) -> dict[str, Any]:
     """Return a result for JSON; see `SessionResult.to_dict`."""
     of_label = dict(zip(result.labels_.tolist(), result.group_ids_.tolist(), strict=True))
     quality, remaining = result.quality_, result.remaining_
+    numbers = result.n_clusters_probabilities_.items()
     return {
         "ids": _plain(result.ids),
         "labels": result.labels_.tolist(),
@@ -28,57 +32,59 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
             for at, names in result.exemplars_.items()
             if at in of_label
         },
-        "doubtful": [
-            {
-                "id": doubt.answer.id,
-                "edit": doubt.answer.edit,
-                "items": _plain(doubt.answer.question.ids or ()),
-                "annotator": doubt.answer.annotator,
-                "p_wrong": round(doubt.p_wrong, 4),
-                "reason": doubt.reason,
-                "chain": _plain(doubt.chain),
-                "chain_answers": [answer.id or answer.edit for answer in doubt.chain_answers],
-            }
-            for doubt in result.doubtful_
-        ],
+        "doubtful": [_of_doubt(doubt) for doubt in result.doubtful_],
         "quality": None if quality is None else _of_quality(quality, of_label),
-        "remaining": None
-        if remaining is None
-        else {name: _number(value) for name, value in remaining._asdict().items()},
+        "remaining": None if remaining is None else _numbers(remaining._asdict()),
         "stop": {"is_enough": result.stop_.is_enough, "reason": result.stop_.reason},
-        "n_violated": None if result.n_violated_ is None else int(result.n_violated_),
-        "alternatives": [
-            {
-                "n_clusters": int(other.n_clusters),
-                "n_violated": int(other.n_violated),
-                "score": float(other.score),
-            }
-            for other in result.alternatives_
-        ],
-        "n_clusters_probabilities": {
-            str(number): float(p) for number, p in result.n_clusters_probabilities_.items()
-        },
-        "annotators": [
-            {
-                "name": person.name,
-                "n": person.n,
-                "error": _of_estimate(person.error),
-                "agreement_with_self": _of_estimate(person.agreement_with_self),
-                "n_repeats": person.n_repeats,
-            }
-            for person in result.annotators_
-        ],
-        "changes": [
-            {
-                "id": _plain([change.id])[0],
-                "before": change.before,
-                "after": change.after,
-                "answer": None if change.answer is None else change.answer.id or change.answer.edit,
-            }
-            for change in result.changes_
-        ],
+        "n_violated": _number(result.n_violated_),
+        "alternatives": [_of_alternative(other) for other in result.alternatives_],
+        "n_clusters_probabilities": {str(number): float(p) for number, p in numbers},
+        "annotators": [_of_annotator(person) for person in result.annotators_],
+        "changes": [_of_change(change) for change in result.changes_],
         "n_answers": result.n_answers,
         "revision": result.revision,
+    }
+
+
+def _of_doubt(doubt: Doubt) -> dict[str, Any]:
+    return {
+        "id": doubt.answer.id,
+        "edit": doubt.answer.edit,
+        "items": _plain(doubt.answer.question.ids or ()),
+        "annotator": doubt.answer.annotator,
+        "p_wrong": round(doubt.p_wrong, 4),
+        "reason": doubt.reason,
+        "chain": _plain(doubt.chain),
+        "chain_answers": [answer.id or answer.edit for answer in doubt.chain_answers],
+    }
+
+
+def _of_alternative(other: Alternative) -> dict[str, Any]:
+    return {
+        "n_clusters": int(other.n_clusters),
+        "n_violated": int(other.n_violated),
+        "score": float(other.score),
+    }
+
+
+def _of_annotator(person: AnnotatorQuality) -> dict[str, Any]:
+    return {
+        "name": person.name,
+        "n": person.n,
+        "error": _of_estimate(person.error),
+        "agreement_with_self": _of_estimate(person.agreement_with_self),
+        "n_repeats": person.n_repeats,
+    }
+
+
+def _of_change(change: Change) -> dict[str, Any]:
+    (name,) = _plain([change.id])
+    answer = change.answer
+    return {
+        "id": name,
+        "before": change.before,
+        "after": change.after,
+        "answer": None if answer is None else answer.id or answer.edit,
     }
 
 
@@ -100,6 +106,10 @@ def _of_quality(quality: Quality, of_label: dict[int, int]) -> dict[str, Any]:
 
 def _of_estimate(estimate: Estimate | None) -> list[float] | None:
     return None if estimate is None else [round(float(value), 4) for value in estimate]
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> Any:

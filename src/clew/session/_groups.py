@@ -75,9 +75,7 @@ def groups_before(previous: Any, ids: RowIds) -> Before:
 def matched(labels: Labels, before: Before) -> tuple[Labels, int]:
     """Return the lasting id of the group of each row, and the smallest id that was never used.
 
-    Groups are matched so that as many items as possible keep the id of their group. A group without
-    items of a former group gets a new id, in the order of the groups. Time O(n + k³) for k groups
-    that overlap each other.
+    As many items as possible keep the id of their group. Time O(n + k³) for k overlapping groups.
     """
     is_in = labels >= 0
     n_groups = int(labels.max(initial=-1)) + 1
@@ -149,9 +147,8 @@ def confirmed(before: Labels, evidence: Evidence) -> NDArray[np.bool_]:
 def held(before: Before, after: Labels, evidence: Evidence, moves: Sequence[int] = ()) -> Labels:
     """Return the new groups, in which confirmed items stay where no answer contradicts them.
 
-    A confirmed item leaves its group g only for a group to which an answer leads: one that the
-    former groups violate and the new ones do not, and that is about an item of g. It may go where
-    an item of that answer is now. Rows `moves` are not held.
+    A confirmed item leaves only for a group to which an answer about its group leads. Rows `moves`
+    are free.
     """
     old = before.groups
     is_moved = confirmed(old, evidence) & (old >= 0) & (after >= 0) & (after != old)

@@ -66,9 +66,7 @@ class SessionLog:
     def evidence(self, n_entries: int | None = None, kinds: Sequence[Kind] = ()) -> list[Answer]:
         """Return what the model learns of the first entries, in order of arrival.
 
-        Of several answers of a person to one question, also a repeated one, that is one. Edits
-        become the answers that they imply; questions of kinds that are not among `kinds` become
-        pairs; and an answer about the question becomes a don't-know.
+        A person's last answer to a question counts. Edits and other kinds become pairs.
         """
         found: dict[Hashable, tuple[Answer, ...]] = {}
         for entry in standing(self.entries[:n_entries]):

@@ -80,9 +80,7 @@ class Wanted(NamedTuple):
 class Loop:
     """What `Session` does, without its checks of arguments; for several threads.
 
-    Two locks: `recording` is held for a moment by each call that reads or writes the log or the
-    queue; the lock of the model is held while it learns or chooses. Whoever needs both takes the
-    lock of the model first, so answers are recorded while the model learns.
+    `recording` is held for a moment; the model's lock while it learns, and taken first.
     """
 
     def __init__(
@@ -431,8 +429,7 @@ class Loop:
     def _with_origin(self, answer: Answer) -> Answer:
         """Copy the origin from the question that the session asked, if it asked this one.
 
-        Other pairs are no checks, even if they were drawn at random, unless they carry the
-        probability with which a session drew them: `quality_` would be biased.
+        Other pairs are no checks, even if drawn at random: `quality_` would be biased.
         """
         if answer.origin == "rule":
             return replace(answer, question=self.named(answer.question))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from clew.answers import Answer, Edit, Kind, Question, Retraction, new_id, question_key
 from clew.exceptions import InvalidArgumentError, ProjectNotFoundError
 from clew.oracles import Oracle
+from clew.session._arguments import answers_of
 from clew.store import Store, open_store
 
 #: Seconds that `ask` waits for a question, and `result` for a result, while a worker is at work.
@@ -137,8 +138,6 @@ class StoreSession:
         StoreError
             If the store cannot be written.
         """
-        from clew.session.session import answers_of
-
         by_person: dict[str, list[Answer]] = {}
         for given in answers_of(question, answer, annotator, weight):
             named = replace(given, question=self._named(given.question), id=given.id or new_id())
@@ -163,25 +162,7 @@ class StoreSession:
         return self.store.undo(annotator)
 
     def retract(self, question: Question, *, annotator: str = "") -> Answer:
-        """Take one answer back.
-
-        Parameters
-        ----------
-        question : Question
-            The question.
-        annotator : str, default=""
-            Who answered it.
-
-        Returns
-        -------
-        Answer
-            The answer.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If this person did not answer the question.
-        """
+        """Take one answer back, as `Session.retract` does."""
         wanted = _key(self._named(question))
         for each in self.store.log(annotator=annotator, only_standing=True, newest_first=True):
             if isinstance(each.entry, Answer) and _key(each.entry.question) == wanted:

@@ -294,10 +294,7 @@ def draw_check(
 ) -> Check | None:
     """Draw a pair that was not asked, in every fourth check within groups, else between groups.
 
-    `same` and `labels` are of `rows`, which are ascending; `number` counts checks from 1. None if
-    all pairs were asked. Within groups all pairs are equally likely. Between groups they are drawn
-    in proportion to the square root of the probability that they are the same: nearly all of them
-    are different, so uniform draws would hardly ever find a missed pair. Time O(n²).
+    Between groups in proportion to the root of the probability that they are the same. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
     taken = _positions(asked, rows)
@@ -394,8 +391,7 @@ def derived_probabilities(
 ) -> Singles:
     """Derive probabilities of all pairs of some rows from the groups and from answers.
 
-    1 or 0 where answers imply that two rows are the same or different; else 0.8 within groups; else
-    0.25 for nearest rows and 0 for all others, or a small number for all if no features are known.
+    1 or 0 where answers imply it; else 0.8 within groups, 0.25 for nearest rows, 0 for others.
     """
     others = _p_between_groups(len(labels), near)
     between = others if isinstance(others, np.float32) else others[rows][:, rows].toarray()

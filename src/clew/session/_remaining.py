@@ -103,9 +103,8 @@ def remaining_of(
 ) -> Remaining | None:
     """Estimate how many questions are left; None before 20 informative answers.
 
-    A linear regression of log(questions left + 5). What is unresolved is the estimated share of
-    wrong pairs, 1 minus the Jaccard index: it falls to 0 as groups are finished, and the number of
-    questions with it. ``benchmarks.studies session`` fits the regression and measures its errors.
+    A regression of log(questions + 5) on 1 minus the Jaccard index, fitted by ``benchmarks.studies
+    session``.
     """
     if progress.n_answers < LEAST_ANSWERS:
         return None

@@ -156,77 +156,78 @@ class SessionResult:
 
 def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult:
     """Compute the result of a session; groups keep the ids of an earlier result."""
-    items, strategy = loop.items, model.strategy
+    items, strategy, settled = loop.items, model.strategy, model.settled()
     before = groups_before(previous, items.ids)
-    settled = model.settled()
     labels, group_ids, next_id, evidence = _groups(loop, model, before)
     pairs = probabilities_of(model, labels)
     n_in_groups = int((labels >= 0).sum())
     is_sampled = len(pairs.rows) < n_in_groups
     few = _some_pairs(model, labels) if is_sampled else None
     confidence = _confidence(pairs, labels, few)
-    expected = expected_pairs(pairs.same, labels[pairs.rows])
-    estimate = strategy.error_rate()
-    error = ERROR_RATE if estimate is None else estimate
-    checks, is_estimated = loop.answered_checks(), pairs.is_estimated
-    estimated = None
-    if n_in_groups:
-        estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
-    quality = estimated if estimated and estimated.n_checks >= LEAST_CHECKS else None
-    n_informative = sum(
-        answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
-        for answer in strategy.answers
-    )
-    remaining = None
-    if estimated and is_estimated:
-        n_groups, jaccard = int(labels.max()) + 1, estimated.jaccard.value
-        remaining = remaining_of(Status(n_in_groups, n_groups, n_informative, jaccard))
-    if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
-        remaining = remaining.in_minutes(seconds)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
     for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
-    n_violated_now = None if settled is None else settled.n_violated
-    if settled is not None and not np.array_equal(in_order_of_rows(settled.labels), labels):
-        n_violated_now = n_violated(as_alone(labels), settled.constraints)
+    by_confidence = is_sampled or not items.is_known or n_in_groups < 2
+    quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels)
+    question = strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
     with loop.recording:
-        answers = standing(loop.log.entries[: model.n_learned])
-        annotators = annotator_qualities(
-            [answer for answer in answers if isinstance(answer, Answer)],
-            loop.queue.repeats(),
-            settled,
-        )
+        entries = standing(loop.log.entries[: model.n_learned])
+        answers = [entry for entry in entries if isinstance(entry, Answer)]
+        annotators = annotator_qualities(answers, loop.queue.repeats(), settled)
     return SessionResult(
-        items.ids.names,
-        labels,
-        group_ids,
-        next_id,
-        changes_of(items.ids.names, before, group_ids, evidence),
-        model.n_learned,
-        sum(isinstance(answer, Answer) and answer.origin != "rule" for answer in answers),
-        confidence,
-        _exemplars(
-            items,
-            labels,
-            confidence,
-            by_confidence=is_sampled or not items.is_known or n_in_groups < 2,
+        ids=items.ids.names,
+        labels_=labels,
+        group_ids_=group_ids,
+        next_group_id_=next_id,
+        changes_=changes_of(items.ids.names, before, group_ids, evidence),
+        revision=model.n_learned,
+        n_answers=sum(answer.origin != "rule" for answer in answers),
+        confidence_=confidence,
+        exemplars_=_exemplars(items, labels, confidence, by_confidence=by_confidence),
+        affinity_=affinity,
+        doubtful_=doubtful_answers(strategy, labels, items.ids, settled),
+        quality_=quality,
+        remaining_=remaining,
+        stop_=advice_of(quality, remaining, has_questions=bool(question)),
+        n_violated_=None if settled is None else _n_violated(settled, labels),
+        alternatives_=() if settled is None else settled.alternatives,
+        n_clusters_probabilities_=MappingProxyType(
+            {} if settled is None else settled.n_clusters_probabilities
         ),
-        affinity,
-        doubtful_answers(strategy, labels, items.ids, settled),
-        quality,
-        remaining,
-        advice_of(
-            quality,
-            remaining,
-            has_questions=bool(
-                strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
-            ),
-        ),
-        n_violated_now,
-        () if settled is None else settled.alternatives,
-        MappingProxyType({} if settled is None else settled.n_clusters_probabilities),
-        annotators,
+        annotators_=annotators,
     )
+
+
+def _quality_and_remaining(
+    loop: Loop, strategy: Strategy, pairs: PairProbabilities, labels: NDArray[np.int64]
+) -> tuple[Quality | None, Remaining | None]:
+    """Estimate the quality of the groups, and the questions that are left."""
+    n_in_groups = int((labels >= 0).sum())
+    if not n_in_groups:
+        return None, None
+    estimate = strategy.error_rate()
+    error = ERROR_RATE if estimate is None else estimate
+    expected = expected_pairs(pairs.same, labels[pairs.rows])
+    checks, is_estimated = loop.answered_checks(), pairs.is_estimated
+    quality = quality_of(checks, expected, error, is_estimated=is_estimated)
+    remaining = None
+    if is_estimated:
+        n_informative = sum(
+            answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
+            for answer in strategy.answers
+        )
+        n_groups, jaccard = int(labels.max()) + 1, quality.jaccard.value
+        remaining = remaining_of(Status(n_in_groups, n_groups, n_informative, jaccard))
+    if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
+        remaining = remaining.in_minutes(seconds)
+    return quality if quality.n_checks >= LEAST_CHECKS else None, remaining
+
+
+def _n_violated(settled: GuidedResult, labels: NDArray[np.int64]) -> int:
+    """Count the answers that the groups violate: those of the fit, unless items were held."""
+    if np.array_equal(in_order_of_rows(settled.labels), labels):
+        return settled.n_violated
+    return n_violated(as_alone(labels), settled.constraints)
 
 
 def _groups(
@@ -403,8 +404,7 @@ def doubtful_answers(
 ) -> tuple[Doubt, ...]:
     """Find the answers that are more likely wrong than right, the most doubtful first.
 
-    Where the groups are a strategy's own, they are taken as right, each annotator's error rate is
-    estimated from them, and other answers have to outvote a doubtful one, too.
+    Where the groups are a strategy's own, other answers have to outvote a doubtful one, too.
     """
     answers = strategy.answers
     labels = as_alone(labels)
@@ -434,8 +434,7 @@ def doubts_of(
 def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Find the answers that other answers contradict more than they support them, (n_answers,).
 
-    The groups contradict an implied pair (i, j), and so does the majority of the other answers, by
-    weight, about i and a row of the group of j, or j and a row of the group of i.
+    By weight, the other answers about a row of the pair and the group of the other one.
     """
     pairs = [
         (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)

@@ -93,11 +93,7 @@ def percentile_bounds(X: Floats, low: float, high: float, seed: int) -> PairBoun
 
 
 def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
-    """Choose bounds as SKMS does: percentiles, or shares of the diameter if these are stricter.
-
-    `diameter` is the largest possible squared distance: 2 for a Gaussian kernel. None stands for
-    the mean squared distance.
-    """
+    """Choose bounds as SKMS does: percentiles, or shares of the diameter if these are stricter."""
     diameter = mean_squared_distance(X) if diameter is None else diameter
     usual = percentile_bounds(X, 1, 99, seed)
     return PairBounds(
@@ -126,11 +122,7 @@ def limits_of_answers(
 
 
 def without_impossible(answers: AnswerLimits, X: Floats) -> tuple[AnswerLimits, list[Skipped]]:
-    """Remove constraints that cannot hold for any metric, and list their answers.
-
-    If rows coincide, their distance is always 0. If three rows are on one line, their distances
-    always have the same ratio.
-    """
+    """Remove constraints that cannot hold for any metric, and list their answers."""
     limits = answers.limits
     i, j, g, h = limits.rows.T
     first, second = X[i] - X[j], X[g] - X[h]
@@ -173,11 +165,7 @@ def learn_from_pairs(
     method: LearnsFromPairs, X: Floats, answers: Constraints, pair_bounds: PairBounds, seed: int,
     callback: Progress | None,
 ) -> Floats:  # fmt: skip
-    """Find the matrix closest to the identity for which the bounds hold, up to slack.
-
-    `seed` is that of the order of the projections. An infinite `gamma` allows no slack, and
-    contradictory answers are refused.
-    """
+    """Find the matrix closest to the identity for which the bounds hold, up to slack."""
     if np.isinf(method.gamma):
         answers = binding_answers(answers)
     wanted = limits_of_answers(answers, gamma=1.0, pair_bounds=pair_bounds, equal_if_unknown=False)
@@ -296,9 +284,8 @@ class Problem:
     ) -> Solution:
         """Project on the constraints until all hold, starting from `multiplier` (None: 0).
 
-        A constraint is off if it is violated by a larger share than `tol` and its λ could still
-        rise, or holds with a larger margin and its λ could still fall. Only if not `corrected`, λ
-        cannot fall again (see `sweep`), and the solution depends on the `random` order.
+        Off is a constraint violated by more than the share `tol` whose λ can rise, or the opposite.
+        Only if not `corrected`, the solution depends on the `random` order.
         """
         start = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
         multipliers = np.clip(start, self._limits.low, self._limits.high)
@@ -400,11 +387,7 @@ class Problem:
         self, multipliers: Floats, state: State, turn: NDArray[np.int64], max_rows: int, tol: float,
         corrected: bool,
     ) -> tuple[Floats, State, bool]:  # fmt: skip
-        """Project on the given constraints; return multipliers, state, and whether this failed.
-
-        Rounding errors may lead to a matrix that is not positive definite. Then the step is halved
-        until it is.
-        """
+        """Project on the given constraints, in smaller steps if the matrix is not positive."""
         after, moved = multipliers.copy(), multipliers[turn]
         part = take(self._limits, turn)
         try:

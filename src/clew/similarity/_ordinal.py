@@ -313,11 +313,7 @@ def fit_positions(
     features: Floats | None,
     settings: Settings,
 ) -> tuple[Floats, Floats, Floats, int]:
-    """Find the positions of rows, estimate the slopes of annotators, and find positions again.
-
-    Answers are about rows 0 to ``n_rows - 1``, all of which are named. Returns the positions, the
-    weights of the features, the slopes, and the number of iterations of the last solution.
-    """
+    """Find the positions of rows, estimate the slopes of annotators, and find positions again."""
     random = np.random.RandomState(settings.seed)
     basis = Basis.of(features, n_rows)
     start = spectral_start(answers, n_rows, settings.n_components, random)
@@ -376,8 +372,7 @@ def spectral_start(
 ) -> Floats:
     """Start from leading eigenvectors of how often answers put two rows together.
 
-    The noise replaces the zeros of missing eigenvectors. Time O(n_rows³) up to 400 rows; above,
-    O(n_answers·n_components) for each step of the eigensolver.
+    Time O(n_rows³) up to 400 rows; above, O(n_answers·n_components) a step of the eigensolver.
     """
     counts = _net_counts(answers, n_rows)
     n_found = min(n_components, n_rows - 1)
@@ -416,8 +411,7 @@ def _leading(
 ) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of the centered counts, ascending, and their vectors.
 
-    By subspace iteration, which is rough, but a start need not be exact. Eigenvalues are in
-    [-1, 1], so adding the identity makes the largest ones the largest in size too.
+    By subspace iteration, from the identity added to the counts, whose eigenvalues are in [-1, 1].
     """
 
     def image(vectors: Floats) -> Floats:

@@ -148,7 +148,13 @@ class AdaptiveKNN(Transformer):
         self
         """
         check_parameters(self, self._allowed)
-        rows = self._checked(X)
+        self._solve(self._checked(X))
+        if callback is not None:
+            callback(1, 1)
+        return self
+
+    def _solve(self, rows: Any) -> None:
+        """Compute the scales of valid rows."""
         if self.metric == "euclidean" and not issparse(rows):
             self._units = Units.around_median(rows)
         elif self.metric == "cosine":
@@ -164,9 +170,6 @@ class AdaptiveKNN(Transformer):
         with np.errstate(over="ignore"):  # distances of huge features may be infinite
             self.scale_ = self._scale * self._units.unit
         self._n_features_out = rows.shape[0]
-        if callback is not None:
-            callback(1, 1)
-        return self
 
     @unlocked_property
     def affinity_matrix_(self) -> NDArray[np.float32]:

@@ -369,11 +369,7 @@ def _dense_affinity(
     forest: Forest, leaf: NDArray[np.int32], kind: Proximity, n_jobs: int | None, *,
     is_symmetric: bool = False,
 ) -> Singles:  # fmt: skip
-    """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted): means over the trees.
-
-    `leaf` holds the leaves of the rows, (n_trees, n_rows). If these are the fitted rows,
-    `is_symmetric` computes one triangle only.
-    """
+    """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted)."""
     affinity = np.zeros((leaf.shape[1], forest.leaf.shape[1]), np.float32)
     if kind == "leaf":
         in_threads(
@@ -406,8 +402,7 @@ def _nearest_rows(
 ) -> csr_array:
     """Find the `k` most similar rows of each fitted row; fewer if fewer were compared.
 
-    In a leaf of many rows, a row is compared with consecutive ones from a random position on;
-    `seed` is that of the positions.
+    In a leaf of many rows, a row is compared with consecutive ones from a random position on.
     """
     n = forest.leaf.shape[1]
     paths = forest.paths(kind)

@@ -454,8 +454,7 @@ def distances_are_informative(
 ) -> bool:
     """Test whether must-linked rows are mostly nearer to each other than cannot-linked rows.
 
-    Distances are divided by the local scales of both rows. True as well without answers of both
-    kinds, from which the area under the ROC curve cannot be computed.
+    Distances are divided by local scales. True without answers of both kinds.
     """
     chosen = np.flatnonzero(weight > 0)
     if len(chosen) > MAX_ANSWERS:
@@ -475,8 +474,7 @@ def distances_are_informative(
 def remixed_graph(proposed: csr_array, rows: Floats, mix: float, n_neighbors: int) -> csr_array:
     """Mix Gaussian affinities into a neighbor graph, and keep the largest entries of each row.
 
-    `proposed` holds the candidates of each row, with their affinities in the forest; the scale of a
-    row comes from its candidates. `mix` is the share of the Gaussian affinities.
+    Of the candidates of `proposed`, with Gaussian affinities to the share `mix`.
     """
     if proposed.nnz == 0:
         return proposed

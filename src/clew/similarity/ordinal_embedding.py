@@ -276,11 +276,7 @@ class OrdinalEmbedding(LearnedSpace):
         seeds: list[int],
         callback: Progress | None,
     ) -> tuple[OrdinalModel, dict[Candidate, float]]:
-        """Choose the candidate with the best held-out answers, and fit it to all answers.
-
-        `seeds` are those of the folds and of the start. Also returns the mean log-likelihood of a
-        held-out answer for each candidate; empty if nothing was compared.
-        """
+        """Choose the candidate with the best held-out answers; return scores, too."""
         forms = FORMS if self.response == "cv" else (self.response,)
         numbers = COMPONENTS if isinstance(self.n_components, str) else (int(self.n_components),)
         candidates = [Candidate(form, number) for form in forms for number in numbers]
@@ -534,8 +530,7 @@ def _validated_rows(name: str, rows: ArrayLike, n_samples: int) -> tuple[Kind, I
 class RankKernelFeatures:
     """Leading principal components in the space of a Gaussian kernel on ranks.
 
-    Each feature is replaced by the ranks of its values, so that units and outliers have no effect.
-    The mean squared norm of the fitted rows is 1. Time O(n·p·(d + p)) for p ≤ 400 pivots.
+    Ranks do not depend on units and outliers. Time O(n·p·(d + p)) for p ≤ 400 pivots.
     """
 
     def __init__(self, n_components: int, seed: int) -> None:

@@ -163,11 +163,7 @@ def _with(*notes: str) -> str:
 
 
 def plain(name: object, column: pd.Series) -> pd.Series:
-    """Return a column as floats, booleans, dates, categories or objects.
-
-    Durations become days, and periods become the dates on which they begin. A column of objects
-    that are all numbers, or texts that are numbers, becomes floats.
-    """
+    """Return a column as floats, booleans, dates, categories or objects."""
     kinds = pd.api.types
     values: Any = column
     if is_code_name(str(name)) and not isinstance(column.dtype, pd.CategoricalDtype):

@@ -330,13 +330,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return components of norm 1, (n_rows, n_features_out_); 0 for texts without known words.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-        """
+        """Return components of norm 1, (n_rows, n_features_out_); 0 for unknown words."""
         check_is_fitted(self, "n_features_out_")
         weights = self._tfidf.transform(X)
         reduced = weights.toarray() if self._svd is None else self._svd.transform(weights)

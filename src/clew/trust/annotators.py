@@ -397,8 +397,7 @@ def matrices_around(
 ) -> ConfusionMatrices:
     """Confusion matrices whose prior is a share of wrong answers that was estimated elsewhere.
 
-    One annotator has that rate and its interval; several are told apart by the prior probabilities
-    of the outcomes, found without these answers, (n_answers, n_outcomes) for each kind.
+    One annotator has that rate; several are told apart by the prior probabilities of outcomes.
     """
     error = min(max(rate, LEAST_ERROR), MOST_ERROR)
     prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
@@ -439,10 +438,8 @@ def uniform_matrix(kind: Kind, error: float) -> Floats:
 def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
     """Mean of the prior, (n_outcomes, n_labels), given how often each label is used, (n_labels,).
 
-    It is `uniform_matrix`; but of questions about three rows, "none differs" and don't-know are
-    taken as not offered if they are (nearly) never given: their probabilities are nearly 0, and the
-    other labels share the rest. Under forced choice the answers to an open question are thus
-    equally probable.
+    As `uniform_matrix`, but that "none differs" and don't-know are not offered if (nearly) never
+    given.
     """
     matrix, is_unused = uniform_matrix(kind, error), _is_unused(kind, weights)
     if kind == "pair" or not is_unused.any():
@@ -493,11 +490,7 @@ def expected_counts(table: AnswerTable, probabilities: Floats, n_annotators: int
 def shrink(
     kind: Kind, counts: Floats, prior: Prior, pooled: Floats | None = None
 ) -> ShrunkMatrices:
-    """Shrink the matrices of annotators toward a pooled one, and the pooled one toward the prior.
-
-    `counts` are (n_annotators, n_outcomes, n_labels); in the pooled matrix no annotator counts for
-    more than ``prior.pooling`` answers. Maximum a posteriori, given the pooled matrix.
-    """
+    """Shrink matrices of annotators toward a pooled one, and that one toward the prior."""
     if pooled is None:
         total = counts.sum(axis=-1, keepdims=True)
         capped = (counts * prior.pooling / (total + prior.pooling)).sum(axis=0)

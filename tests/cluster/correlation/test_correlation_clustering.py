@@ -14,7 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from clew import Constraints
 from clew.cluster import CorrelationClustering
-from clew.cluster.correlation._search import Evidence, improved, search
+from clew.cluster.correlation._search import Evidence, _adjusted_rand, improved, search
 from clew.exceptions import (
     DeadEndWarning,
     InvalidConstraintsError,
@@ -115,6 +115,15 @@ def test_pairs_that_were_not_asked_are_evidence_where_questions_were_chosen():
     found = [CorrelationClustering().fit(constraints=c).unasked_log_odds_ for c in (chosen, random)]
     assert found[0] < -1.0
     assert found[1] == pytest.approx(0.0, abs=0.1)
+
+
+def test_agreement_of_partitions_is_the_adjusted_rand_index():
+    random = np.random.RandomState(0)
+    for n_groups in (1, 2, 5, 30):
+        one = np.unique(random.randint(0, n_groups, 30), return_inverse=True)[1]
+        other = np.where(random.rand(30) < 0.3, one.max(), one)
+        for pair in ((one, one), (one, other), (other, one)):
+            assert _adjusted_rand(*pair) == pytest.approx(adjusted_rand_score(*pair))
 
 
 def test_search_never_lowers_the_objective():

@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
+from clew.cluster.guided import _search
 
 
 class Blobs(NamedTuple):
@@ -28,7 +29,7 @@ def fitted():
     models = {}
 
     def fit(X, known=None, **given):
-        key = joblib.hash((X, known, given))
+        key = joblib.hash((X, known, given, _search.ROUNDS))
         if key not in models:
             model = GuidedClustering(**{"n_clusters": 3, "random_state": 0} | given)
             models[key] = model.fit(X, constraints=known)
@@ -37,7 +38,7 @@ def fitted():
     return fit
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def blobs(fitted):
     """Sixty rows in three overlapping groups, and 120 answers, 10 % of them wrong."""
     X, y = make_blobs(60, centers=3, cluster_std=2.5, random_state=5)

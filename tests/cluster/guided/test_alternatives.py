@@ -8,6 +8,8 @@ from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.metrics import n_violated
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 X, Y = make_blobs(120, centers=6, cluster_std=0.7, random_state=3)
 ANSWERS = Constraints.from_labels(Y, 240, random_state=0)
 

@@ -12,6 +12,8 @@ from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError
 from clew.tables import TableFeatures
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 RANDOM = np.random.RandomState(0)
 Y = RANDOM.permutation(np.arange(90) % 3)
 FRAME = pd.DataFrame(

@@ -23,6 +23,8 @@ from clew.exceptions import (
 from clew.graphs import DistanceSpace, nearest_graph
 from clew.similarity import AdaptiveKNN
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 X, Y = load_iris(return_X_y=True)
 D = pairwise_distances(X)
 

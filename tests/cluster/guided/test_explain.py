@@ -11,6 +11,8 @@ from clew.cluster.guided._explain import explanation, row_number
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerPosterior
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 #: Rows 0, 1, 2, 3 are in group 0 and rows 4, 5, 6, 7 in group 1.
 LABELS = np.repeat([0, 1], 4)
 PROBABILITIES = np.where(np.eye(2, dtype=bool)[LABELS], 0.9, 0.1)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
+
+pytestmark = pytest.mark.usefixtures("small_search")
 
 
 def same(first, other):

@@ -18,6 +18,8 @@ from clew.constraints import Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity import ITML, LSML, AdaptiveKNN, ClustRF
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 WARD = ("ward", AgglomerativeClustering(3))
 CUT = SpectralClustering(3, random_state=0)
 MIXED = Constraints(

@@ -23,6 +23,8 @@ from clew.exceptions import (
 )
 from clew.metrics import n_violated
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 ATTRIBUTES = ("labels_", "probabilities_")
 
 

@@ -17,6 +17,8 @@ from clew.cluster.guided._predict import WAYS, RowPredictor
 from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def halves(X, y):
     order = np.random.default_rng(0).permutation(len(X))

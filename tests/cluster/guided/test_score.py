@@ -12,6 +12,8 @@ from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 RNG = np.random.default_rng(0)
 Y = RNG.integers(3, size=90)
 X = 4 * np.eye(3)[Y] + RNG.normal(size=(90, 3))

@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 from clew import Constraints
 from clew.cluster import GuidedClustering
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def test_groups_answers_and_members_are_summed_up(blobs):
     model = blobs.model

@@ -10,6 +10,8 @@ import pytest
 from clew import Constraints
 from clew.cluster import GuidedClustering
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 @pytest.fixture(scope="module")
 def answers(blobs):

@@ -20,6 +20,8 @@ from clew.exceptions import (
     ReversedAnswersWarning,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
     model, known = blobs.model, blobs.known
@@ -180,8 +182,9 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert set(n) == {n[0]}
     assert list(done[:-1]) == list(range(1, len(done)))
     assert done[-2] < done[-1] == n[0]
-    # Progress is reported step by step; at the end, steps that were not needed are skipped.
-    assert len(done) > n[0] / 2
+    # Progress is reported step by step; at the end, steps that were not needed are skipped, and a
+    # small search needs few.
+    assert len(done) > n[0] / 4
 
 
 def test_questions_that_were_answered_very_often(fitted, blobs):

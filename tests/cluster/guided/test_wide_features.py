@@ -18,6 +18,8 @@ from clew.cluster.guided._features import (
 )
 from clew.exceptions import InvalidParameterError
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N, WIDTH = 60, 1_000
 Y = np.repeat([0, 1, 2], N // 3)
 

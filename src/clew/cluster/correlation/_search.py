@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import (
     minimum_spanning_tree,
 )
 from scipy.special import gammaln
-from sklearn.metrics import adjusted_rand_score
 
 from clew._parallel import stop_if_abandoned
 from clew.kernels.correlation.merges import Edges, merge_groups
@@ -222,9 +221,7 @@ def _moved(evidence: Evidence, pairs: Pairs, labels: Labels, *, is_fixed: bool) 
 def _split(evidence: Evidence, labels: Labels) -> Labels:
     """Split each group in two where the log-odds that the parts are one are lowest, if negative.
 
-    The splits compared are those that remove one edge of the maximum spanning tree of a group's
-    evidence. Parts of a group that no asked pair connects are joined by further edges, so that the
-    splits between them are compared too.
+    Parts are what is left of the maximum spanning tree of a group's evidence without one edge.
     """
     n, (first, second) = evidence.n_rows, evidence.pairs.T
     inside = np.flatnonzero(labels[first] == labels[second])
@@ -309,6 +306,22 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
             anneal_rows(pairs, evidence.scoring, temperature, uniform, labels, sizes)
         found.append(_relabeled(labels))
     best = max(found, key=evidence.objective)
-    others = (adjusted_rand_score(best, other) for other in found if other is not best)
-    is_found_again = n_clusters is not None or max(others, default=1.0) >= LEAST_AGREEMENT
+    others = [other for other in found if other is not best]
+    is_found_again = (
+        n_clusters is not None
+        or not others
+        or any(_adjusted_rand(best, other) >= LEAST_AGREEMENT for other in others)
+    )
     return best if is_found_again else None
+
+
+def _adjusted_rand(one: Labels, other: Labels) -> float:
+    """Return the adjusted Rand index of labels from 0 on, without scikit-learn's long checks."""
+    n_groups = int(other.max()) + 1
+    table = np.bincount(one * n_groups + other, minlength=(int(one.max()) + 1) * n_groups)
+    together = [
+        float(np.sum(n * (n - 1) / 2)) for n in (table, np.bincount(one), np.bincount(other))
+    ]
+    expected = together[1] * together[2] / (len(one) * (len(one) - 1) / 2)
+    most = (together[1] + together[2]) / 2
+    return 1.0 if most == expected else (together[0] - expected) / (most - expected)

@@ -434,8 +434,7 @@ def _log_odds_of_unasked(counts: tuple[float, float], random: float, evidence: f
 def _missing_paths(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> float:
     """Return the log-likelihood ratio of the number of paths, for and against random questions.
 
-    Under random questions, the number of matches found for a row varies at least as much as a
-    Poisson variable. This gives a lower bound for the expected number of paths.
+    The number of matches found for a row varies at least as much as a Poisson variable.
     """
     degree = np.unique(known, return_counts=True)[1]
     n_paths = float((degree * (degree - 1)).sum()) / 2

@@ -89,8 +89,7 @@ def run_em(
 ) -> Solution:
     """Increase the lower bound, from given weights, until it converges.
 
-    If confusion matrices are estimated, one error rate for all annotators is used until then: while
-    groups are bad, estimated matrices would explain right answers as errors.
+    Until then all annotators have one error rate: estimated ones would explain bad groups.
     """
     model = _ErrorModel(answers, errors)
     log_prior = _log_prior(weights, rows)
@@ -131,9 +130,7 @@ class _ErrorModel:
     def start_estimating(self, q: NDArray[np.float64]) -> bool:
         """Estimate matrices from now on; return False if they already are, or are never, estimated.
 
-        The matrices are shrunk to a pooled one that is computed here, once: if it changed between
-        rounds, the bound might decrease. For the same reason the error rate of all annotators
-        replaces the pooled matrix if it explains the answers better.
+        They are shrunk to a pooled matrix that is computed once: else the bound might decrease.
         """
         if self._errors.prior is None or self._pooled is not None or not self._answers.n_answers:
             return False
@@ -281,8 +278,7 @@ def ascend(
 class AnsweredRows:
     """The rows with answers, numbered from 0 in `tables`, and the answers about them; rows (n,).
 
-    Don't-knows about pairs are informative only if each annotator has a confusion matrix. If
-    `is_hard`, a row may be only in the groups that agree with most of its answers.
+    If `is_hard`, a row may be only in the groups that agree with most of its answers.
     """
 
     def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:
@@ -369,11 +365,7 @@ class _AnswersByRow:
 
 
 def _incidences(rows: NDArray[np.int64], position: int, first_answer: int) -> NDArray[np.int64]:
-    """List the rows at one position of the answers, in a column for each answer.
-
-    A column holds the row, the two other rows (-1 if there is none), the number of the answer, and
-    the columns of the gains for the other rows.
-    """
+    """List the rows at one position of the answers, with the columns of gains for others."""
     m = len(rows)
     one, other, by_one, by_other = OTHERS[position]
     is_pair = rows.shape[1] == 2

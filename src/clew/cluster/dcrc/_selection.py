@@ -155,8 +155,7 @@ def choose(
 ) -> Choice:
     """Choose the setting whose groups agree best with held-out answers; in a tie, near the default.
 
-    All settings are tried from the start that reaches the highest lower bound within `STEPS` with
-    all answers; starts: arrays (n_groups, n_features + 1). `is_scored`: also a single setting.
+    All start where the lower bound is highest within `STEPS`. `is_scored`: also a single setting.
     """
     settings = sorted(product(taus, lams), key=_distance_from_default)
     if n_scorable(problem.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):

@@ -148,9 +148,8 @@ def graded_groups(
 ) -> GradedGroups:
     """Average k-means and Ward's linkage in all spaces, cut into the number of groups.
 
-    Groups imply nothing about a question whose rows are in three groups, but distances do. So the
-    number of groups is the one whose centers, in place of the rows, predict held-out answers nearly
-    as well as more of them do.
+    The number of groups is the least whose centers predict held-out answers nearly as well as more
+    do.
     """
     spaces = spaces_of(answers, X, seed)
     numbers = {} if n_clusters else _number_of_graded_groups(answers, seed)
@@ -290,11 +289,7 @@ def errors_of_identities(answers: Constraints, model: CorrelationClustering) -> 
 
 
 def _are_outvoted(pairs: AnswerTable, labels: Labels) -> NDArray[np.bool_]:
-    """Whether other answers contradict each one, not just that most pairs differ.
-
-    Two groups that only "same" joins may be one; "different" within a group is outvoted by the
-    answers that join the group.
-    """
+    """Whether other answers contradict each one, not just that most pairs differ."""
     ends = np.sort(labels[pairs.rows], axis=1)
     is_different = (pairs.answers == 0) & (pairs.weights > 0)
     _, between = np.unique(ends, axis=0, return_inverse=True)

@@ -65,8 +65,7 @@ def sampled_rows(n: int, seed: int) -> NDArray[np.int64]:
 def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = None) -> Rows:
     """Choose random rows, and move each to the mean of the rows nearest to it, twice.
 
-    Distinct anchors, (n_found, n_columns); fewer than `n_anchors` if there are fewer distinct rows.
-    Time O(n_rows·n_anchors·n_columns), as matrix products in single precision.
+    Distinct, (n_found, n_columns). Time O(n_rows·n_anchors·n_columns), in single precision.
     """
     chosen = np.random.RandomState(seed).choice(len(rows), min(n_anchors, len(rows)), replace=False)
     anchors = np.unique(rows[chosen], axis=0)
@@ -106,8 +105,8 @@ def nearest_anchors(rows: Rows, anchors: Rows, n_nearest: int) -> NDArray[np.int
 def link_rows(rows: Rows, anchors: Rows) -> Links:
     """Link rows to their five nearest anchors, with Gaussian weights on a local scale.
 
-    Weights are ``exp(-4 (d² - d₁²) / m)``, divided by their sum, for the squared distances d², the
-    least of them d₁², and their mean m.
+    ``exp(-4 (d² - d₁²) / m)``, divided by their sum; d₁² is the least squared distance, m their
+    mean.
     """
     nearest = nearest_anchors(rows, anchors, min(N_NEAREST, len(anchors)))
     # From differences: products of large numbers lose the digits of small distances.

@@ -80,8 +80,8 @@ def errors_given_groups(
 ) -> AnswerErrors:
     """Errors by EM, given groups that were found without each answer.
 
-    `cavity` are probabilities of groups of the row at each end, (n_ends, n_groups), see
-    `AnswerModel`; or `outcomes` are given, by kind, (m, n_outcomes).
+    From `cavity`, the groups of the row at each end, (n_ends, n_groups), or `outcomes` of each
+    kind.
     """
     model = AnswerModel(answers)
     if cavity is not None:

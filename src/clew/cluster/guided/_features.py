@@ -172,9 +172,8 @@ class FeatureSpace(NamedTuple):
     ) -> Self:
         """Choose units and principal axes of X, (n_samples, n_features).
 
-        Of several equal columns, one has an effect. Wide sparse features are never made dense:
-        means are subtracted within the products, and equal columns count repeatedly. Time O(nnz·r)
-        and memory O((n + d)·r) for r components.
+        Wide sparse features are never made dense. Time O(nnz·r), memory O((n + d)·r) for r
+        components.
         """
         is_wide = X.shape[1] > MAX_WIDTH
         if issparse(X) and not is_wide:
@@ -215,8 +214,7 @@ def principal_axes(
 ) -> Floats:
     """Leading principal axes by a randomized decomposition, (n_features, n_components).
 
-    Fewer where the rows span fewer dimensions. N. Halko, P.-G. Martinsson and J. A. Tropp, "Finding
-    structure with randomness", SIAM Review 2011, algorithms 4.4 and 5.1.
+    N. Halko et al., "Finding structure with randomness", SIAM Review 2011, algorithms 4.4 and 5.1.
     """
     n, d = X.shape
     width = min(n_components + OVERSAMPLING, n, d)

@@ -62,11 +62,7 @@ class Merges(NamedTuple):
         return cls(children, tree[:, 2], n_leaves, mean, *counts)
 
     def cut(self, evidence: Floats, least: int = 1) -> Ints:
-        """Return the nodes of the tree whose merges have the largest sum of evidence, (n_leaves,).
-
-        `evidence` are log-odds that the two parts of each merge are one group; a group of fewer
-        than `least` leaves has a penalty of 20.
-        """
+        """Return the nodes of the tree whose merges have the largest evidence, (n_leaves,)."""
         n = len(self.children) + 1
         penalty = np.where(np.append(np.ones(n), self.n_leaves) < least, SMALL_GROUP, 0.0).tolist()
         total, alone = [0.0] * n, [-cost for cost in penalty]

@@ -310,9 +310,7 @@ def starts_of(
 ) -> dict[str, Memberships]:
     """Return the fitted clustering of the anchors, and cuts of Ward's tree.
 
-    Ward's tree is cut at one height, which suits many groups of similar sizes; and by the training
-    answers, which finds groups of very different sizes, too. Only the fitted clustering if the pool
-    is a user's own, or if each anchor is a group.
+    Ward's tree is cut at one height and by the training answers. Without a pool, the first only.
     """
     probabilities = fitted.probabilities_[: len(anchors)]
     starts = {BY_ANCHORS: Memberships.largest_of(probabilities, N_OF_ANCHOR)}
@@ -499,9 +497,7 @@ def refine_rows(
 ) -> RefinedRows:
     """Refine the memberships of anchors and answered rows.
 
-    Each round predicts rows from anchors, updates the rows that answers name by loopy belief
-    propagation, and averages rows for each anchor. Time O(N + A) and memory O(N + A + R·K) for N
-    rows, A answers, R anchors and K groups.
+    Time O(N + A) a round and memory O(N + A + R·K) for N rows, A answers, R anchors and K groups.
     """
     anchors = start
     named = answers.answered.rows
@@ -596,8 +592,7 @@ def moved_answers(
 ) -> Constraints:
     """Turn answers about rows into answers about their nearest anchors, up to 10,000.
 
-    Chosen at random: choosing those whose rows are near their anchors would favor dense groups.
-    Answers that name an anchor twice are left out.
+    A random choice: that of rows near their anchors would favor dense groups.
     """
     number = nearest.astype(np.int64)
     tables = []

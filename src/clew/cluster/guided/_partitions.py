@@ -397,10 +397,11 @@ def _fitted_weights(
     chosen = chosen[:: -(-len(chosen) // settings.n_weighed)]
     of_rows, received = logs[:, chosen], messages[chosen]
     likelihood = np.exp(received - received.max(axis=1, keepdims=True))
+    flat = of_rows.reshape(len(of_rows), -1)  # np.tensordot would prepare it each time
 
     def loss(log_weights: Floats) -> tuple[float, Floats]:
         weight = np.exp(np.minimum(log_weights, 5.0))
-        field = np.tensordot(weight, of_rows, 1)
+        field = (weight[None] @ flat).reshape(likelihood.shape)
         before = np.exp(field - field.max(axis=1, keepdims=True))
         after = before * likelihood
         totals = (
@@ -409,7 +410,7 @@ def _fitted_weights(
         )
         change = after / totals[1] - before / totals[0]
         far = (log_weights - np.log(prior)) / settings.log_weight_sd
-        gradient = -np.tensordot(of_rows, change, 2) * weight + far / settings.log_weight_sd
+        gradient = -(flat @ change.reshape(-1, 1))[:, 0] * weight + far / settings.log_weight_sd
         return float(np.log(totals[0] / totals[1]).sum() + far @ far / 2), gradient
 
     found = minimize(loss, np.log(weights), jac=True, method="L-BFGS-B", options={"maxiter": 10})

@@ -58,6 +58,8 @@ N_SPLITS = 3
 MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
+#: Partitions with at most this many memberships are kept while a fit lasts.
+KEPT_NUMBERS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,16 +150,24 @@ class _Search:
         self.rows, self.answers, self.n_clusters = rows, answers, n_clusters
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
+        self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
 
     def few(self, n: int) -> int:
         """Fewer partitions of many rows."""
         return 1 if self.is_large else n
 
     def refined(self, labels: Labels, error: Floats | None, n_rounds: int) -> Partition:
+        """Refine a partition; of few rows, once: a sixth of them come from several starts."""
+        key = labels.tobytes(), b"" if error is None else error.tobytes(), n_rounds
+        if (known := self._refined.get(key)) is not None:
+            return known
         smoothers = [*self.rows.smoothers]
         if self.rows.has_features:
             smoothers.append(discriminant_neighbors(self.rows.X, labels))
-        return refined(labels, self.answers, smoothers, error, n_rounds)
+        found = refined(labels, self.answers, smoothers, error, n_rounds)
+        if found.memberships.size <= KEPT_NUMBERS:
+            self._refined[key] = found
+        return found
 
     def pool(self, starts: Sequence[Labels], n_kept: int) -> list[Partition]:
         """Refine starts, merge the groups of the best, and refine these again."""

@@ -149,7 +149,8 @@ def _median_squared_distance(ranks: Floats, seed: int) -> float:
 
 def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
     """Smoother over the nearest rows by the discriminants of some groups."""
-    similarity = AdaptiveKNN().fit(discriminants(X, labels))
+    similarity = AdaptiveKNN()
+    similarity._solve(discriminants(X, labels))  # a hundred times a fit: checks would take longer
     return NeighborSmoother(graph_of(similarity, len(X), min(N_NEIGHBORS, len(X) - 1)))
 
 

@@ -44,11 +44,7 @@ def tree_of_positions(labels: Integers, positions: Floats) -> Floats:
 
 
 def tree_of_evidence(labels: Integers, log_odds: csr_array) -> Floats:
-    """Join rows by single linkage, first within groups, and the most probable matches first.
-
-    `log_odds` that the rows of asked pairs are in one group, (n_rows, n_rows); rows that no path of
-    asked pairs connects are joined last.
-    """
+    """Join rows by single linkage, first within groups, and the most probable matches first."""
     n = len(labels)
     edges = coo_array(log_odds)
     first, second = edges.coords

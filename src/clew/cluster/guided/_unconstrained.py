@@ -153,8 +153,7 @@ def _pairs(labels: Labels) -> NDArray[np.bool_]:
 def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, float], float]:
     """Find the number with the largest silhouette, others, and whether there are groups at all.
 
-    Data without groups are uniform samples with the ranges of the principal components, as in the
-    gap statistic (Tibshirani, Walther and Hastie, JRSS B 2001), and normal ones likewise.
+    Compared with uniform samples (Tibshirani, Walther and Hastie, JRSS B 2001), and normal ones.
     """
     n = len(prepared.X)
     if n < 4:

@@ -523,8 +523,7 @@ def check_kernel(kernel: Floats) -> None:
 def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
     """Prepare the inner products of rows, given or by a function; raise if they are not a kernel.
 
-    Up to 5,000 rows, a function is called once. Beyond, it is called on demand, and its values are
-    only checked to be finite.
+    Up to 5,000 rows a function is called once, beyond on demand.
     """
     if not callable(kernel):
         check_kernel(X)

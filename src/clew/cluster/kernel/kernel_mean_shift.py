@@ -237,11 +237,7 @@ class KernelMeanShift(Clusterer):
 
 
 def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> float:
-    """Estimate the bandwidth; distances up to `least` count as 0.
-
-    If the estimate is 0 because most rows are equal, half the smallest positive distance from the
-    first row is used.
-    """
+    """Estimate the bandwidth; distances up to `least` count as 0."""
     found = mean_bandwidth(X, quantile, ROWS_FOR_BANDWIDTH, seed)
     if found > least:
         return found
@@ -272,8 +268,7 @@ def mean_bandwidth(X: Floats, quantile: float, n_rows: int, seed: int) -> float:
 def mean_shift(X: Floats, bandwidth: float, max_iter: int, n_jobs: int | None) -> MeanShiftRun:
     """Move a copy of each row to the mean of the rows within the bandwidth, until it converges.
 
-    Comaniciu and Meer, TPAMI 2002. The groups are those of scikit-learn's `MeanShift`, which
-    changes warning filters and the number of BLAS threads of the whole process.
+    Comaniciu and Meer, TPAMI 2002; `MeanShift` changes warning filters of the whole process.
     """
     size = max(BLOCK_ENTRIES // len(X), 1)
     squares = np.einsum("ij,ij->i", X, X)

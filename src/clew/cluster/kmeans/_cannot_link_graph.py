@@ -33,9 +33,8 @@ N_NAMED = 10
 class CannotLinkGraph:
     """A graph with must-link components as nodes and cannot-links between them as edges.
 
-    Components without cannot-links are not in it. nodes (n_nodes,), first_row (n_components,).
-    `core_parts` are connected parts of the core, the largest subgraph in which each node has at
-    least `n_groups` neighbors; the others can always be colored afterwards.
+    `core_parts` are connected parts of its largest subgraph of degree `n_groups`; others can be
+    colored after.
     """
 
     def __init__(self, closure: Closure, n_groups: int) -> None:
@@ -50,11 +49,7 @@ class CannotLinkGraph:
     def assign(
         self, cost: NDArray[np.float64], before: NDArray[np.int64] | None
     ) -> NDArray[np.int64] | None:
-        """Assign components at a low total cost, no higher than `before`.
-
-        cost (n_components, n_groups), before (n_components,). None if the search gave up, which
-        happens only without `before`.
-        """
+        """Assign components at a cost no higher than `before`; None if the search gave up."""
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
         if len(self.nodes) == 0:

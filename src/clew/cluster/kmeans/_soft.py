@@ -36,11 +36,7 @@ class CostModel(Protocol):
         """Return the cost, without answers, of a row that is the center of a group."""
 
     def penalties(self) -> NDArray[np.float64]:
-        """Return the penalty of each pair in each group, (n_pairs, n_groups).
-
-        A violated must-link costs its penalties in both groups, a violated cannot-link its penalty
-        in the common group.
-        """
+        """Return the penalty of each pair in each group, (n_pairs, n_groups)."""
 
     def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
         """Update the distances and penalties from the groups."""
@@ -84,11 +80,7 @@ def best_soft_run(
     seeds: Sequence[int],
     callback: Progress | None = None,
 ) -> tuple[SoftRun, AnyModel]:
-    """Run once from each seed, and return the run with the lowest objective.
-
-    Starts alternate between the means of must-link components and k-means++, beginning with the
-    former: wrong must-links may join rows that are far apart.
-    """
+    """Run from must-link components and k-means++ in turn; return the best run."""
     pairs, means = weighted_pairs(known), Means(X, np.arange(len(X)))
     joined = _joined_centers(X, known, n_groups)
 
@@ -140,8 +132,7 @@ def _assigned(
 ) -> NDArray[np.int64]:
     """Assign rows twice, from the previous labels and from none; return the cheaper assignment.
 
-    From previous labels alone, rows joined by must-links rarely move: each would have to move
-    alone, at a penalty.
+    From previous labels alone, rows joined by must-links would have to move one at a time.
     """
     order = random.permutation(len(before))
     candidates = [np.full_like(before, -1)]

@@ -282,11 +282,7 @@ class LearnedMetrics:
         return -log_det(self.metrics[group % len(self.metrics)])
 
     def penalties(self) -> NDArray[np.float64]:
-        """Return the penalty of each pair in each group.
-
-        For a must-link, half the squared distance between its rows; for a cannot-link, the largest
-        squared distance between any two rows minus that between its own.
-        """
+        """Return the penalty of each pair in each group, half for a must-link."""
         is_must = self._pairs.lists.is_must[:, None]
         penalty = np.where(is_must, 0.5 * self._squared, self._largest - self._squared)
         penalty *= self._weight[:, None]

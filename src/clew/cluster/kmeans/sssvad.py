@@ -373,11 +373,7 @@ def _scatter(X: Floats, labels: Labels, centers: Floats, floor: float) -> Floats
 def _improved_shares(
     shares: Floats, scatter: Floats, gap: Floats, penalty: Floats, power: float
 ) -> Floats:
-    """Change the shares of a group so that its cost falls.
-
-    If the set of violated comparisons were fixed, the best shares would have a closed form. Each
-    step goes toward them, and is halved until the true cost falls.
-    """
+    """Change the shares of a group so that its cost falls, by halved steps."""
     least = float(scatter.min()) * 1e-3
 
     def cost(tried: Floats) -> float:

@@ -87,9 +87,7 @@ def neighbor_lists(
 ) -> tuple[Index, int]:
     """List each candidate and its nearest rows, (n_candidates, m); return also a smaller number.
 
-    Half as many rows as in a group of mean size, and an eighth; at least two subclusters. With
-    groups larger than 200 rows, a sample of 200 for each group is searched, so time does not grow
-    with their size.
+    Half as many rows as in a group of mean size, and an eighth. Large groups are sampled.
     """
     n, size = candidates.n_samples, candidates.nearest.shape[1] + 1
     n_sampled = min(n, max(2 * MAX_NEIGHBORHOOD * n_clusters, len(candidates.rows)))

@@ -181,11 +181,7 @@ def _without_own(table: Rows, first: Index, second: Index | None) -> Rows:
 def measured(
     first: Rows, second: Rows, metric: Metric, params: Mapping[str, Any]
 ) -> NDArray[np.float64]:
-    """Return distances between two sets of rows.
-
-    SciPy and `DistanceMetric` compute them: `sklearn.metrics.pairwise_distances` replaces the
-    warning filters of the whole process while it runs.
-    """
+    """Return distances between two sets of rows; keeps the warning filters of the process."""
     try:
         if metric == "haversine":
             table = DistanceMetric.get_metric(metric, **params).pairwise(first, second)

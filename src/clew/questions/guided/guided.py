@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from clew.answers import (
     expand,
 )
 from clew.cluster.guided._features import FeatureSpace
-from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._answers import key_of
 from clew.questions._group_questions import asked_pairs
@@ -247,47 +247,14 @@ class Guided(Readings):
             self._state = [], sampled(self._start)
         return self._state
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return what takes long to compute from answers, to be saved.
-
-        Returns
-        -------
-        dict of str to ndarray
-            For `set_state` of a strategy with the same parameters and data: the partitions after
-            the last batch of answers, and averages of probabilities in half precision.
-        """
-        self._started()
+    def _saved_state(self) -> Arrays:
+        """Return the partitions after the last batch of answers, and averages of probabilities."""
         answers, model = self._current()
         return arrays_of(model) | {"answers": _digest(answers)}
 
-    def set_state(self, state: Mapping[str, ArrayLike]) -> Self:
-        """Take a saved state; call it after `start`, before the answers are learned.
-
-        Parameters
-        ----------
-        state : mapping of str to array-like
-            As `state` returned it. It is ignored if the answers that are learned do not begin with
-            those that it was computed from.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidDataError
-            If the arrays are not those of `state`.
-        """
-        self._started()
-        arrays = {name: np.asarray(array) for name, array in state.items()}
-        try:
-            self._saved = arrays["answers"], model_of(self._start, arrays)
-        except (KeyError, ValueError, IndexError) as error:
-            raise InvalidDataError(
-                f"this is no state of Guided for these data ({error!r}); learn the answers instead"
-            ) from error
+    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._saved = state["answers"], model_of(self._start, state)
         self._state, self._earlier = None, []
-        return self
 
     def _take_saved(self, digest: NDArray[np.int64], model: Model) -> None:
         """Continue from a saved state if the answers begin with those that it follows from."""

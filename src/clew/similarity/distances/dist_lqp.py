@@ -373,11 +373,7 @@ def build(given: GivenDistances, links: Links, settings: Settings) -> tuple[Prob
 
 
 def sampled_triangles(links: Ints, answered: Ints, neighbors: csr_array) -> Sampled:
-    """List the triangles of an answered pair and a neighbor of either of its rows, each once.
-
-    `links` are the answered pairs whose bound does not hold, as ``i·n + j``; `answered` are all
-    answered pairs, ascending; `neighbors` is symmetric.
-    """
+    """List the triangles of an answered pair and a neighbor of either row, once each."""
     n = neighbors.shape[0]
     if n > MAX_ROWS:
         raise TooLargeError(f"there are {n} rows, but at most {MAX_ROWS} are possible")
@@ -432,8 +428,7 @@ def solve(
 ) -> Solution:
     """Minimize the objective until the duality gap is at most the share `tol` of it.
 
-    Returns the distances of the lowest objective among those at which the gap was computed. Time
-    O(n_triangles) for each of at most `max_iter` sweeps over all constraints.
+    Returns the best distances at which the gap was computed. Time O(n_triangles) a sweep.
     """
     state, least = _State(problem), LEAST_SHARE * float(problem.weight @ problem.target**2)
     best = Solution(problem.target, np.inf, -np.inf, 0, False)
@@ -455,11 +450,7 @@ def solve(
 
 
 class _State:
-    """Distances and multipliers, and the objectives at them.
-
-    Distances of weight 0 have weight 1 here, around a center that moves (the proximal point
-    method): a dual coordinate step needs a positive weight.
-    """
+    """Distances, multipliers and objectives; weight 0 is 1 around a center that moves."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -510,9 +501,8 @@ class _State:
     def _least_of_free(self) -> float:
         """Minimize the part of the Lagrangian with distances of weight 0.
 
-        It is linear between the bounds. Distances above all targets and bounds can be ignored:
-        shortening them to the largest of these keeps the triangle inequalities, and does not raise
-        the objective.
+        Above all targets and bounds, shorter distances keep triangles, and do not raise the
+        objective.
         """
         bounds = self.problem.bounds
         at = np.flatnonzero(self.is_free)
@@ -542,11 +532,7 @@ def primal_objective(problem: Problem, x: Floats) -> float:
 def _projected(
     sides: NDArray[np.int32], target: Floats, step: Floats, tol: float, max_iter: int
 ) -> Floats:
-    """Find the nearest distances for which all triangle inequalities hold.
-
-    `step` is half the inverse weight of each distance, 0 for a fixed one. Stops if no multiplier
-    changes by more than `tol`.
-    """
+    """Find the nearest distances for which all triangle inequalities hold."""
     x, multipliers = target.copy(), np.zeros(sides.shape)
     triangles = np.arange(len(sides), dtype=np.int32)
     active = np.empty_like(triangles)

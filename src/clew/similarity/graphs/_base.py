@@ -128,11 +128,7 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         return self
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
-        """Refuse results that would not fit in memory.
-
-        Called before the base similarity is fitted; `is_sparse` is whether its affinity may be
-        sparse.
-        """
+        """Refuse results that would not fit in memory, before the base similarity is fitted."""
 
     def _solve(
         self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
@@ -182,11 +178,7 @@ def selected(graph: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:
 
 
 def net_links(answers: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Add up the answers to each pair: distinct pairs, (m, 2), and their net answers in [-1, 1].
-
-    A net answer is the weight of the must-links minus that of the cannot-links. Pairs are in row
-    order; those of net answer 0 are left out.
-    """
+    """Add up the answers to each pair: distinct pairs, (m, 2), and their net answers in [-1, 1]."""
     sign = answers.is_must_link.astype(np.float64) - answers.is_cannot_link
     rows, place = np.unique(answers.pairs, axis=0, return_inverse=True)
     total = np.bincount(place.ravel(), sign * answers.pair_weights, len(rows))
@@ -231,8 +223,7 @@ def entries_at(
 def with_links(affinity: Affinity, answers: Constraints, low: float, high: float) -> Affinity:
     """Move affinities of must-linked pairs to `high`, and those of cannot-linked ones to `low`.
 
-    A pair of net weight w moves by the share w of the way. Returns a changed copy of symmetric
-    affinities, dense or sparse; a sparse array does not store entries that became 0.
+    A pair of net weight w moves by the share w of the way. Returns a changed copy.
     """
     rows, strength = net_links(answers)
     i, j = rows.T

@@ -464,9 +464,7 @@ def _routine(module: str, name: str) -> Any:
 def _pairs_to_adjust(graph: csr_array, answers: Constraints) -> csr_array:
     """Mark the pairs of the graph, the answered pairs, and those near must-links, (n, n).
 
-    For a must-link these are the pairs of a row near one end and a row near the other. They add at
-    most about 200 entries per row of the graph: the more must-links there are, the fewer rows count
-    as near. The diagonal is empty.
+    For must-links, pairs of rows near both ends: at most about 200 entries per row of the graph.
     """
     n = graph.shape[0]
     pairs, strength = net_links(answers)
@@ -496,9 +494,7 @@ def _propagated(
 ) -> csr_array:
     """Compute the entries of ``(I - αS)⁻¹ Z (I - αS)⁻¹`` that `pattern` stores, to about 0.001.
 
-    Solves a system for each row with answers once if the solutions fit in 512 MiB, otherwise two
-    systems for each head. Nodes are numbered by the reverse Cuthill-McKee order, so that neighbors
-    are near each other in memory.
+    One system a row with answers if the solutions fit in 512 MiB, otherwise two for each head.
     """
     order = reverse_cuthill_mckee(normalized, symmetric_mode=True)
     diffusion = _Diffusion(normalized, alpha, answers, order, n_jobs)

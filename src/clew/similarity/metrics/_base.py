@@ -26,10 +26,8 @@ class Learned(NamedTuple):
 class LinearMetric(LearnedSpace):
     """Learn a matrix M; the squared distance of x and y is ``(x - y)ᵀ M (x - y)``.
 
-    Subclasses implement `_learn`. If there are more features than rows, it is given the coordinates
-    of the rows in an orthonormal basis of their span, so that nothing takes d² memory or d³ time.
-    This leaves distances of fitted rows unchanged, and answers affect the metric only within the
-    span.
+    With more features than rows, `_learn` gets coordinates in the span of the rows, in which
+    distances are the same.
     """
 
     _metric: Floats

@@ -179,9 +179,8 @@ def _program(
 ) -> tuple[Floats, csr_array, Floats]:
     """Set up the linear program: minimize ``costs @ v`` for ``rows @ v <= limits``, ``v >= 0``.
 
-    The variables are the diagonal entries, the positive parts of the entries above the diagonal,
-    their negative parts, and the violation of each comparison. The rows are the comparisons, and
-    the dominance of each diagonal entry.
+    Variables: the diagonal, positive and negative parts above it, and violations. Rows:
+    comparisons, and dominance of the diagonal.
     """
     (m, n_features), (first, second) = near.shape, entries
     on_diagonal = far**2 - near**2
