@@ -80,6 +80,7 @@ def _loop(job: AskJob, items: Rows, words: Words, stack: ExitStack) -> AskLoop:
         n_wanted=job.n_questions,
         seed=job.seed,
         following=following,
+        is_early=not is_script and "pair" in job.kinds,
     )
 
 
