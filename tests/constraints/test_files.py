@@ -491,7 +491,7 @@ def test_items_may_be_row_numbers(tmp_path):
         (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
         (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
         (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
-        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*Columns of other names"),
+        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*columns have other names"),
         (TRIALS.replace("trial", "subject"), {}, "missing column"),
         (TRIALS.replace("wren,owl\n3", "wren,swan\n3"), {}, "line 3: unknown answer 'swan' to an"),
         (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: id_i: .*'swan'"),

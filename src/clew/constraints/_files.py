@@ -35,6 +35,7 @@ from clew.constraints._records import (
     BY_ROW,
     COLUMNS,
     OPTIONAL,
+    OTHER_NAMES,
     RecordReader,
     column_names,
     records,
@@ -178,9 +179,8 @@ def _named_rows(path: FilePath, chunks: Iterator[_Chunk]) -> tuple[list[str], bo
         if "id_i" not in plain and "i" not in plain:
             raise FileFormatError(
                 f"{path}: answers name rows in columns id_i and id_j, or by number in i and j; the "
-                f"columns of the file are {', '.join(map(repr, chunk.names)) or 'none'}. Columns "
-                "of other names are taken if one says which hold the items, the answer and the "
-                "annotator"
+                f"columns of the file are {', '.join(map(repr, chunk.names)) or 'none'}. "
+                f"{OTHER_NAMES}"
             )
         for line, *fields in zip(chunk.lines, *chunk.columns, strict=True):
             record = dict(zip(plain, fields, strict=True))
