@@ -43,44 +43,6 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     assert ann.page.evaluate("document.activeElement.id") == "q"
 
 
-@pytest.mark.slow
-def test_a_run_by_pointer_alone(make_site: Any, visit: Any) -> None:
-    """Every kind of answer by clicks, and undo."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    for n, button in enumerate(("Same", "Different", "Don’t know"), 1):
-        ann.asked()
-        ann.page.get_by_role("button", name=button).click()
-        ann.saved(n)
-    ann.page.get_by_role("button", name="Undo last answer").click()
-    ann.saved(2)
-    ann.asked()
-    ann.page.get_by_role("button", name="Same").click()
-    ann.saved(3)
-    assert [one.value for one in site.standing()] == [SAME, DIFFERENT, SAME]
-
-
-@pytest.mark.slow
-def test_a_run_by_touch_on_a_small_screen(make_site: Any, visit: Any) -> None:
-    """At 320 pixels everything can be tapped, nothing is cut off, and targets are 44 pixels."""
-    site = make_site()
-    ann = visit(site, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
-    ann.go("/ask")
-    for n in range(1, 5):
-        ann.asked()
-        ann.page.get_by_role("button", name="Same" if n % 2 else "Different").tap()
-        ann.saved(n)
-    sizes = ann.page.eval_on_selector_all(
-        ".bar button",
-        "all => all.map(b => { const r = b.getBoundingClientRect(); return [r.width, r.height, r.left, r.right]; })",  # noqa: E501
-    )
-    assert all(
-        w >= 43.5 and h >= 43.5 and left >= 0 and right <= 320 for w, h, left, right in sizes
-    )
-    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
 def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> None:
     """All answers can be taken back one by one, also after a reload; what is asked again is the same."""  # noqa: E501
     site = make_site()

@@ -75,11 +75,28 @@ def test_fixes_are_previewed_and_applied(
     reply = ann.post("/api/v1/review", json=body).json()
     Worker(site.store).run(until_rest=True)
     reply = ann.get(f"/api/v1/jobs/{reply['job']}").json()
-    assert reply["result"]["n_moved"] == 0
+    assert reply["result"]["moves"] == []
     assert site.store.last_seq() == before
     assert ann.post("/api/v1/review", json=body | {"preview": False}).status_code == 200
     assert wrong.id not in {one.id for one in site.standing()}
     assert {one.value for one in site.standing() if one.question == wrong.question} == {1}
+
+
+def test_all_that_may_happen_to_a_doubtful_answer(doubted: Any, client: Any) -> None:
+    """Kept, it stands beside another one; set aside with its items, it does not."""
+    site, wrong = doubted
+    ann = client(site)
+
+    def fixed(name: str) -> int:
+        return ann.post("/api/v1/review", json={"entry": wrong.id, "fix": name}).status_code
+
+    assert fixed("same") == 200
+    said = [one.value for one in site.standing() if one.question == wrong.question]
+    assert sorted(said) == [0, 0, 1, 1]
+    assert fixed("aside") == 200
+    assert wrong.id not in {one.id for one in site.standing()}
+    aside = {item.id for item in site.store.items() if item.set_aside is not None}
+    assert aside == set(wrong.question.ids)
 
 
 def test_somebody_else_is_asked(doubted: Any, client: Any) -> None:

@@ -387,4 +387,4 @@ def open_session(path_or_url: str | os.PathLike[str], *, worker: bool = False) -
 
     if project is None:
         return StoreSession(store, Worker(store))
-    return StoreSession(store, Worker(store, rows_of(project), cache=project.cache))
+    return StoreSession(store, Worker(store, rows_of(project, store), cache=project.cache))

@@ -37,18 +37,18 @@ class Person:
         return ROLES.index(self.role) <= ROLES.index(role)
 
 
-def get_store(request: Request) -> Store:
-    """Return the store of the app."""
+async def store_of(request: Request) -> Store:
+    """Return the store of the app; async, as what does not wait needs no thread of its own."""
     store: Store = request.app.state.store
     return store
 
 
-StoreOf = Annotated[Store, Depends(get_store)]
+StoreOf = Annotated[Store, Depends(store_of)]
 
 
 def person_of(request: Request) -> Person | None:
     """Return who sends a request, by the cookie or by a program's token; None if nobody known."""
-    store = get_store(request)
+    store: Store = request.app.state.store
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     if scheme.casefold() == "bearer" and bearer:
         token = store.check_token(bearer.strip(), "api")

@@ -168,7 +168,7 @@ class Presenter:
         ]
 
 
-def presenter_of(request: Request) -> Presenter:
+async def presenter_of(request: Request) -> Presenter:
     """Return the presenter of the app."""
     presenter: Presenter = request.app.state.presenter
     return presenter

@@ -13,8 +13,8 @@ from clew.exceptions import ClewError
 from clew.store.base import Store
 from clew.web.results import Results, news_of
 
-#: Seconds after which a silent connection is shown to be alive.
-PULSE = 20.0
+#: Seconds between two looks at the store.
+EVERY = 0.25
 
 
 class Watcher:
@@ -45,16 +45,19 @@ class Watcher:
 
     def message(self) -> str:
         """Return what pages are told."""
-        return f"event: revision\ndata: {json.dumps(news_of(self._results))}\n\n"
+        news = news_of(self._results, self._results.newest())
+        return f"event: revision\ndata: {json.dumps(news)}\n\n"
 
     def _run(self) -> None:
         seen, message = self._store.changes(), ""
-        while not self._stop.is_set():
+        while not self._stop.wait(EVERY):
             try:
-                changed = self._store.wait(seen, timeout=0.5, topics=("results", "worker"))
+                if not self._queues:
+                    continue
+                changed = self._store.changes()
                 is_new = any(changed[one] != seen[one] for one in ("results", "worker"))
                 seen = changed
-                if is_new and self._queues:
+                if is_new:
                     message, before = self.message(), message
                     if message != before:
                         self._tell(message)

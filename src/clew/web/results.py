@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from clew.exports import Doubt, doubts_of
 from clew.store.base import Counts, Group, Store, StoredResult, WorkerState
 from clew.web.problems import Problem
 from clew.web.words import say
@@ -95,12 +96,6 @@ class View:
         return sorted(found, key=lambda one: self.confidence.get(one, 0.0))
 
     @property
-    def doubtful(self) -> Sequence[Mapping[str, Any]]:
-        """Answers that look wrong, the most doubtful first."""
-        found: Sequence[Mapping[str, Any]] = self.body.get("doubtful") or ()
-        return found
-
-    @property
     def is_enough(self) -> bool:
         """Whether further answers would rarely move anything."""
         return bool((self.body.get("stop") or {}).get("is_enough"))
@@ -126,6 +121,7 @@ class Results:
         self._seen: int | None = None
         self._view: View | None = None
         self._counts: tuple[float, Counts] | None = None
+        self._doubts: tuple[tuple[int, int], list[Doubt]] | None = None
         self._made: dict[str, tuple[Hashable, bytes]] = {}
 
     def newest(self) -> View | None:
@@ -158,6 +154,15 @@ class Results:
                     ),
                 )
 
+    def doubts(self) -> list[Doubt]:
+        """Return the entries that look wrong and stand, the most doubtful first."""
+        view, changes = self.newest(), self._store.changes()
+        seen = changes["results"], changes["log"]
+        with self._lock:
+            if self._doubts is None or self._doubts[0] != seen:
+                self._doubts = seen, doubts_of(self._store, view.body) if view else []
+            return self._doubts[1]
+
     def once(self, name: str, key: Hashable, make: Callable[[], bytes]) -> bytes:
         """Return what `make` makes of the result with this key; it is made once."""
         with self._lock:
@@ -178,7 +183,7 @@ class Results:
         return self._store.worker()
 
 
-def results_of(request: Request) -> Results:
+async def results_of(request: Request) -> Results:
     """Return the results of the app."""
     results: Results = request.app.state.results
     return results
@@ -221,9 +226,9 @@ def behind_of(worker: WorkerState | None, last_seq: int) -> int:
     return 0 if worker is None or has_no_model(worker) else max(0, last_seq - worker.revision)
 
 
-def news_of(results: Results) -> dict[str, Any]:
+def news_of(results: Results, view: View | None) -> dict[str, Any]:
     """Return what an open page is told: revision, how far the worker is, and what is left."""
-    view, worker, counts = results.newest(), results.worker(), results.counts()
+    worker, counts = results.worker(), results.counts()
     return {
         "revision": view.stored.revision if view else None,
         "behind": behind_of(worker, counts.last_seq),

@@ -67,20 +67,19 @@ def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
     return {"revision": worker.revision, "parts": sorted(parts, key=len, reverse=True)}
 
 
-def what_if(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Say which items would move without one annotator's entries, or with further entries."""
-    without = arguments.get("without")
-    entries = [each.entry for each in worker.store.log() if each.entry.annotator != without]
-    entries += [entry_from_json(line) for line in arguments.get("entries", ())]
+def leave_out(worker: Worker, arguments: Mapping[str, Any]) -> Any:
+    """Say which items would move if one annotator had not answered."""
+    name = arguments["annotator"]
+    entries = [each.entry for each in worker.store.log() if each.entry.annotator != name]
     session, before = worker.new_session(entries), _published(worker)
     after = session.result(previous=worker.previous).to_dict()
     was = dict(zip(before["ids"], before["group_ids"], strict=True))
-    moved = [
-        {"id": item, "from": was[item], "to": group}
+    moves = [
+        {"id": item, "before": was[item], "after": group}
         for item, group in zip(after["ids"], after["group_ids"], strict=True)
         if was.get(item, group) != group
     ]
-    return {"revision": worker.revision, "n_moved": len(moved), "moved": moved[:MOST_MOVED]}
+    return {"revision": worker.revision, "n_moved": len(moves), "moves": moves[:MOST_MOVED]}
 
 
 def recluster(worker: Worker, arguments: Mapping[str, Any]) -> Any:
@@ -137,12 +136,12 @@ def _published(worker: Worker) -> Mapping[str, Any]:
 
 #: Pixels of the longer side of a thumbnail.
 THUMBNAIL: Final = 320
-#: Items that `what_if` names.
+#: Items that `leave_out` names.
 MOST_MOVED: Final = 500
 JOBS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
     "preview": preview,
     "resplit": resplit,
-    "what_if": what_if,
+    "leave_out": leave_out,
     "recluster": recluster,
     "map": draw,
     "thumbnails": thumbnails,

@@ -131,14 +131,14 @@ def _served(
         "questions": presenter.questions(fresh, name=bool(store.settings().get("show_names"))),
         "held": [lease.token for lease in leases],
         "finished": bool(view and view.is_enough),
-        **news_of(results),
+        **news_of(results, view),
     }
     if not leases:
         reply["state"] = state_of(store, results)
     if reply["finished"] or reply.get("state") == "nothing":
         reply["completion"] = str(person.token.scope.get("completion", ""))
     if view and view.is_enough:
-        reply |= {"summary": summary_of(view, results), "doubtful": len(view.doubtful)}
+        reply |= {"summary": summary_of(view, results), "doubtful": len(results.doubts())}
     return reply
 
 

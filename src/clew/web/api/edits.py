@@ -16,6 +16,7 @@ from clew.answers import (
     Edit,
     Entry,
     Retraction,
+    brought_back,
     entry_to_json,
     new_id,
     now,
@@ -77,16 +78,8 @@ class Items(Body):
 @router.post("/items:restore", tags=["edits"])
 def post_restore(body: Items, person: Reviewer, store: StoreOf) -> dict[str, list[str]]:
     """Bring items back that were set aside; what was set aside with them stays so."""
-    wanted, entries = set(body.items), list[Entry]()
-    for logged in store.log(items=body.items, only_standing=True):
-        edit = logged.entry
-        if isinstance(edit, Edit) and edit.kind == "set_aside":
-            entries.append(Retraction(edit.id, person.name, new_id(), now(), SOURCE))
-            rest = [one for one in map(str, edit.items) if one not in wanted]
-            if rest:
-                entries.append(
-                    Edit("set_aside", rest, (), person.name, id=new_id(), at=now(), source=SOURCE)
-                )
+    log = (logged.entry for logged in store.log(items=body.items, only_standing=True))
+    entries = brought_back(log, body.items, person.name, SOURCE)
     return {"statuses": list(store.append(entries))}
 
 
@@ -110,11 +103,10 @@ def post_review(body: Fix, person: Reviewer, store: StoreOf, response: Response)
         raise not_found()
     if body.fix == "ask":
         return _asked_else(store, logged.entry, body.who)
-    entries = _entries_of_fix(logged.entry, body.fix, person.name, is_standing=logged.is_standing)
+    entry = _fixed(logged.entry, body.fix, person.name)
     if body.preview:
-        arguments = {"entries": [entry_to_json(one) for one in entries]}
-        return _asked(store, "what_if", arguments, person, response)
-    return {"statuses": list(store.append(entries))}
+        return _asked(store, "preview", {"entry": entry_to_json(entry)}, person, response)
+    return {"statuses": list(store.append([entry]))}
 
 
 def _asked_else(store: Store, entry: Entry, who: str) -> dict[str, Any]:
@@ -127,27 +119,23 @@ def _asked_else(store: Store, entry: Entry, who: str) -> dict[str, Any]:
     return {"statuses": ["asked" if store.ask_of(who, entry.question) else "duplicate"]}
 
 
-def _entries_of_fix(entry: Entry, fix: str, name: str, *, is_standing: bool) -> list[Entry]:
-    entries: list[Entry] = []
-    if fix in ("retract", "opposite", "aside") and is_standing:
-        entries.append(Retraction(entry.id, name, new_id(), now(), SOURCE))
-    if fix in ("opposite", "same"):
-        if not isinstance(entry, Answer) or entry.question.kind != "pair":
-            raise Problem(422, f"Only an answer about a pair has an opposite; {fix} is for pairs.")
-        value = entry.value if fix == "same" else DIFFERENT if entry.value == SAME else SAME
-        entries.append(
-            Answer(
-                entry.question, value, name, origin="imported", id=new_id(), at=now(),
-                source=SOURCE,
-            )
-        )  # fmt: skip
+def _fixed(entry: Answer | Edit, fix: str, name: str) -> Entry:
+    """Return the entry that mends a doubtful one; all but "same" take that one back."""
+    number, at = new_id(), now()
+    if fix == "retract":
+        return Retraction(entry.id, name, number, at, SOURCE)
+    if not isinstance(entry, Answer):
+        raise Problem(422, f"An edit is taken back, or left; {fix} is for answers.")
     if fix == "aside":
-        found = entry.question.ids or () if isinstance(entry, Answer) else ()
-        ids = list(map(str, found))
-        if not ids:
-            raise Problem(422, "The items of an edit are set aside in the groups.")
-        entries.append(Edit("set_aside", ids, (), name, id=new_id(), at=now(), source=SOURCE))
-    return entries
+        ids = list(map(str, entry.question.ids or ()))
+        return Edit("set_aside", ids, (), name, id=number, at=at, source=SOURCE, revokes=entry.id)
+    if entry.question.kind != "pair":
+        raise Problem(422, f"Only an answer about a pair has an opposite; {fix} is for pairs.")
+    is_same = (entry.value == SAME) == (fix == "same")
+    return Answer(
+        entry.question, SAME if is_same else DIFFERENT, name, origin="imported", id=number, at=at,
+        source=SOURCE, revokes=None if fix == "same" else entry.id,
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ jobs of the worker
@@ -223,5 +211,5 @@ def post_recluster(
     elif body.leave_out is not None:
         if store.annotator(body.leave_out) is None:
             raise not_found()
-        kind, arguments = "what_if", {"without": body.leave_out}
+        kind, arguments = "leave_out", {"annotator": body.leave_out}
     return _reply_of(store, store.add_job(kind, arguments, annotator=person.name))

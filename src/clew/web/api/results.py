@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
 
+from clew.exports import doubt_records
 from clew.web.accounts import Reviewer, StoreOf, Viewer
 from clew.web.asking import Body, PresenterOf
 from clew.web.events import Watcher
@@ -32,7 +33,7 @@ def get_status(person: Viewer, store: StoreOf, results: ResultsOf) -> dict[str, 
         "n_edits": counts.n_edits,
         "n_groups": view.n_groups if view else None,
         "n_doubtful_items": len(view.doubtful_items) if view else None,
-        "n_doubtful_answers": len(view.doubtful) if view else None,
+        "n_doubtful_answers": len(results.doubts()) if view else None,
         "revision": view.stored.revision if view else None,
         "last_seq": counts.last_seq,
         "remaining": remaining_of(view),
@@ -121,9 +122,9 @@ def patch_group(group: GroupId, body: GroupWords, _: Reviewer, store: StoreOf) -
 
 
 @router.get("/doubtful")
-def get_doubtful(_: Reviewer, view: ViewOf) -> dict[str, Any]:
+def get_doubtful(_: Reviewer, view: ViewOf, results: ResultsOf) -> dict[str, Any]:
     """Answers that look wrong, with the chain of answers that they contradict."""
-    return {"revision": view.stored.revision, "doubtful": view.doubtful}
+    return {"revision": view.stored.revision, "doubtful": doubt_records(results.doubts())}
 
 
 @router.get("/affinity")

@@ -108,7 +108,7 @@ def ask(
     """Ask questions; with `again` the question of an own answer first."""
     settings = store.settings()
     guideline = str(settings.get("guideline") or "")
-    news = news_of(results)
+    news = news_of(results, results.newest())
     data = {
         "strings": ask_strings(),
         "base": request.app.state.settings.base_path,

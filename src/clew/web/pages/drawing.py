@@ -44,7 +44,6 @@ def draw(
     """Draw a page: `page` is its place in the menu, and its template if none is named."""
     state = request.app.state
     theme = request.cookies.get("clew_theme", "")
-    view = state.results.newest() if person else None
     shared = {
         "page": page,
         "heading": heading,
@@ -53,7 +52,7 @@ def draw(
         "project": state.store.settings().get("name") or "",
         "theme": theme if theme in ("light", "dark") else "",
         "nav": NAV[person.role] if person else (),
-        "n_doubtful": len(view.doubtful) if view else 0,
+        "n_doubtful": len(state.results.doubts()) if person and person.may("reviewer") else 0,
     }
     text = _pages.get_template(template or f"{page}.html").render(shared | values)
     return HTMLResponse(text, status)

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from clew.answers import Answer
-from clew.exports import Doubt, doubts_of
-from clew.store.base import Logged, Store
+from clew.exports import Doubt
+from clew.store.base import Store
 from clew.web.accounts import StoreOf
 from clew.web.asking import PresenterOf
 from clew.web.pages.drawing import ReviewerAt, draw
@@ -32,12 +32,11 @@ def review(
     case: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Show doubtful answers, each with the chain that it contradicts."""
-    view = results.newest()
-    doubts = doubts_of(store)[:N_CASES] if view is not None else []
+    doubts = results.doubts()[:N_CASES]
     if not doubts:
         return draw(request, "review", say("review.heading"), person, cases=[], case=None)
     at = next((i for i, one in enumerate(doubts) if one.entry.id == case), 0)
-    doubt, answer = doubts[at], told(Logged(0, doubts[at].entry))
+    doubt, answer = doubts[at], told(doubts[at].logged)
     chain = list(doubt.chain or answer["ids"])
     links = [store.entry(number) for number in doubt.chain_entries]
     items = presenter.items(list(dict.fromkeys(chain)), size=400)
@@ -64,7 +63,7 @@ def _reason(doubt: Doubt) -> str:
 
 
 def _case(doubt: Doubt) -> dict[str, Any]:
-    answer = told(Logged(0, doubt.entry))
+    answer = told(doubt.logged)
     kind = "contradiction" if doubt.chain else "unlikely"
     return {**answer, "reason": say(f"review.{kind}.short"), "p": round(100 * doubt.p_wrong)}
 

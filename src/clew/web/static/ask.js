@@ -124,8 +124,8 @@ export async function openOutbox(name) {
     opening.onerror = () => reject(opening.error);
   }).catch(() => null);  // a private window without storage: the outbox lives in memory
   const rows = [];
-  const act = (mode, work) => db && new Promise((resolve, reject) => {
-    const step = db.transaction('entries', mode, mode === 'readwrite' ? {durability: 'strict'} : {}),
+  const act = (mode, work, durability = 'relaxed') => db && new Promise((resolve, reject) => {
+    const step = db.transaction('entries', mode, {durability}),
           job = work(step.objectStore('entries'));
     step.oncomplete = () => resolve(job?.result);
     step.onerror = () => reject(step.error);
@@ -133,10 +133,11 @@ export async function openOutbox(name) {
   rows.push(...await act('readonly', store => store.getAll()) ?? []);
   return {
     rows,
-    add(row) {
+    add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
       rows.push(row);
+      const kept = {entry: row.entry, question: row.question};
       row.writing =
-        Promise.resolve(act('readwrite', store => store.add({entry: row.entry, question: row.question})))
+        Promise.resolve(act('readwrite', store => store.add(kept), isAlone ? 'strict' : 'relaxed'))
           .then(seq => { row.seq = seq; })
           .catch(() => {});
     },
@@ -687,7 +688,7 @@ export function mount(root, transport, options) {
       note: q.note ?? '',
       ...extra
     };
-    outbox.add({entry, question: plain(q), pressed: at, words, glyph});
+    outbox.add({entry, question: plain(q), pressed: at, words, glyph}, Boolean(waiting));
     gone.add(q.question_id);
     past.push({id, question: q});
     answered += 1;

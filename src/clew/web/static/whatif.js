@@ -4,11 +4,11 @@ import {$, $$, api, finished, request} from './shell.js';
 
 /** Says how many items would move, and which from where to where. */
 function tell(out, result, names = {}, title = '') {
-  const n = result.n_moved, words = {0: out.dataset.none, 1: out.dataset.one}[n] ?? out.dataset.other;
+  const n = result.n_moved ?? result.moves.length, words = {0: out.dataset.none, 1: out.dataset.one}[n] ?? out.dataset.other;
   const nameOf = id => names[id] ?? names[-1];
-  const list = result.moved.slice(0, 12).map(
+  const list = result.moves.slice(0, 12).map(
     one => h('li', {class: 'row'}, h('span', {class: 'mono grow', dir: 'auto'}, one.id),
-      h('span', {dir: 'auto'}, `${nameOf(one.from)} → ${nameOf(one.to)}`)));
+      h('span', {dir: 'auto'}, `${nameOf(one.before)} → ${nameOf(one.after)}`)));
   out.replaceChildren(
     (words ?? out.dataset.other).replace('{name}', title).replace('{n}', n.toLocaleString('en')),
     ...(Object.keys(names).length && n ? [h('ul', {class: 'list'}, ...list)] : []));
