@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from clew.cli import main
 from clew.cli.asking import _run
 from clew.cli.asking._loop import AskLoop, NextQuestion, in_background
-from clew.cli.asking._replies import Command
+from clew.cli.asking._replies import BAD, Command
 from clew.session import Session
 from clew.store import AnswerFile
 
@@ -56,7 +56,7 @@ class Screen:
 def start(tmp_path):
     """Make a loop on the same file of answers; its session is prepared already if one is given."""
 
-    def made(screen, prepared=None, **options):
+    def made(screen, prepared=None, *, is_early=False, **options):
         file = AnswerFile(tmp_path / "answers.jsonl", IDS)
         given = {"items": Path("x.csv"), "annotator": "ann", "kinds": ("pair",), "seed": 0}
         job = SimpleNamespace(**given | {"n_groups": None} | options)
@@ -65,8 +65,9 @@ def start(tmp_path):
             prepared = Future()
             prepared.set_result(session())
         return AskLoop(
-            prepared, file, screen, annotator="ann", n_wanted=None, seed=0, following=following
-        )
+            prepared, file, screen, annotator="ann", n_wanted=None, seed=0, following=following,
+            is_early=is_early,
+        )  # fmt: skip
 
     return made
 
@@ -110,6 +111,32 @@ def test_undo_takes_back_an_answer_of_the_earlier_call(start):
     assert loop.session.answers == ()
     assert loop.file.standing == []
     assert len(screen.shown) == 2
+
+
+def test_random_pairs_are_asked_until_the_session_is_prepared(start):
+    future = Future()
+    replies = ["same", Command("undo"), "different", "same", f"{BAD}1", "same", "same"]
+
+    class Slow(Screen):
+        def reply(self):
+            if len(self.replies) == 1:
+                future.set_result(session())
+            return super().reply()
+
+    screen = Slow(*replies)
+    loop = start(screen, future, is_early=True)
+    assert loop.has_question
+    loop.run()
+    assert screen.waits == 0
+    shown = [rows for rows, _ in screen.shown]
+    assert shown[2] == shown[0]  # the question whose answer was taken back
+    assert len(set(shown)) == len(shown) - 1 == 7
+    (bad,) = {name for answer in loop.file.standing for name in answer.bad}
+    later = shown[5:-1]
+    assert not any(int(bad) in rows for rows in later)
+    assert {answer.origin for answer in loop.file.standing[:-1]} == {"imported"}
+    assert [a.id for a in loop.session.answers] == [a.id for a in loop.file.standing]
+    assert loop.session.result().quality_ is None
 
 
 @pytest.mark.parametrize("changed", ["options", "answers", "items", "damaged"])

@@ -447,3 +447,35 @@ def test_a_newer_schema_is_refused(grouped, here):
     assert "newer" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert clew("doctor", "-p", "birds").exit_code == 1
+
+
+# set-aside ---------------------------------------------------------------------------------
+
+
+def test_items_are_set_aside_and_brought_back(grouped):
+    done = clew("set-aside", *NAMES[:2], "-p", "birds", "--note", "blurred", "--annotator", "ann")
+    assert done.exit_code == 0, done.output
+    assert "set aside 2 items; clew group learns it" in done.stderr
+    assert "9 items, 2 of them set aside" in clew("status", "-p", "birds").stdout
+    assert clew("set-aside", "-p", "birds").stdout == f"{NAMES[0]}: blurred\n{NAMES[1]}: blurred\n"
+    with grouped.open_store() as store:
+        last = store.last_seq()
+    again = clew("set-aside", NAMES[0], "-p", "birds", "--json")
+    assert json.loads(again.stdout) == {
+        "changed": [], "set_aside": {NAMES[0]: "blurred", NAMES[1]: "blurred"}, "dry_run": False,
+    }  # fmt: skip
+    dry = clew("set-aside", NAMES[1], "--back", "--dry-run", "-p", "birds")
+    assert "would have brought back 1 item: --dry-run" in dry.stderr
+    with grouped.open_store() as store:
+        assert store.last_seq() == last
+    back = json.loads(clew("set-aside", NAMES[1], "--back", "-p", "birds", "--json").stdout)
+    assert back == {"changed": [NAMES[1]], "set_aside": {NAMES[0]: "blurred"}, "dry_run": False}
+
+
+def test_set_aside_refuses_what_it_cannot_do(grouped):
+    done = clew("set-aside", NAMES[0], "nope.png", "-p", "birds")
+    assert done.exit_code == 1
+    assert "no items 'nope.png'; nothing was done" in done.stderr
+    with grouped.open_store() as store:
+        assert store.counts().n_set_aside == 0
+    assert clew("set-aside", "--back", "-p", "birds").exit_code == 2

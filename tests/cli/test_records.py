@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from tests.cli.projects import clew
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -84,3 +85,24 @@ def test_lines_of_text_are_compared_by_characters(here, run, places):
     assert done.exit_code == 0, done.output
     assert "many small groups: records of the same thing?" in done.stderr
     assert adjusted_rand_score(places["place"], _labels(here / "g.csv")) > 0.9
+
+
+def test_a_project_recognizes_them_and_says_so(here, places):
+    assert clew("init", "p", "--from", "places.csv").exit_code == 0
+    done = clew("group", "-p", "p", "-o", "g.csv")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("many small groups: records of the same thing?") == 1
+    assert adjusted_rand_score(places["place"], _labels(here / "g.csv")) > 0.97
+    done = clew("ask", "-p", "p", "-n", 1, "--annotator", "ann", input="same\n")
+    assert "many small groups: records of the same thing?" in done.stderr
+    done = clew("group", "-p", "p", "-k", 4)
+    assert "many small groups" not in done.stderr
+    assert "categories: city" in done.stderr
+    assert "groups: 4" in done.stdout
+
+
+def test_people_are_asked_about_records(here, places):
+    done = clew("ask", "places.csv", "--answers", "a.jsonl", "-n", 3, input="same\n" * 3)
+    assert done.exit_code == 0, done.output
+    assert "many small groups: records of the same thing?" in done.stderr
+    assert len((here / "a.jsonl").read_text().splitlines()) == 3

@@ -491,7 +491,7 @@ def test_items_may_be_row_numbers(tmp_path):
         (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
         (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
         (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
-        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*Columns of other names"),
+        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*columns have other names"),
         (TRIALS.replace("trial", "subject"), {}, "missing column"),
         (TRIALS.replace("wren,owl\n3", "wren,swan\n3"), {}, "line 3: unknown answer 'swan' to an"),
         (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: id_i: .*'swan'"),
@@ -528,3 +528,28 @@ def test_rows_that_are_not_given_are_those_that_answers_name(tmp_path, ending):
     write(by_row, path)
     assert read(path).n_samples == 5
     np.testing.assert_array_equal(read(path).pairs, by_row.pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no"),
+    [("same", True, False), ("is_match", "yes", "No"), ("match", 1, 0), ("Is_Same", 1.0, 0.0)],
+)
+def test_pairs_in_a_frame_of_ones_own(tmp_path, name, yes, no):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], name: [yes, no], "who": ["ann", "ben"]})
+    ids = ["x", "y", "z"]
+    expected = Constraints.from_pairs(
+        must_link=[("x", "y")], cannot_link=[("y", "z")], ids=ids, annotators=["ann", "ben"]
+    )
+    assert Constraints.from_frame(frame, ids=ids, annotator="who") == expected
+    frame.to_csv(tmp_path / "pairs.csv", index=False)
+    assert Constraints.read_csv(tmp_path / "pairs.csv", ids=ids, annotator="who") == expected
+
+
+def test_columns_of_a_frame_are_named():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"left": [0], "right": [2], "verdict": ["different"]})
+    found = Constraints.from_frame(frame, n_samples=4, columns=["left", "right"], answer="verdict")
+    assert found.cannot_link.tolist() == [[0, 2]]
+    with pytest.raises(InvalidConstraintsError, match="there is no column 'verdikt'"):
+        Constraints.from_frame(frame, n_samples=4, columns=["left", "right"], answer="verdikt")

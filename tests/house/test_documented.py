@@ -242,7 +242,7 @@ def _run(path: Path) -> dict[str, object]:
     return names
 
 
-@pytest.mark.usefixtures("smaller")
+@pytest.mark.usefixtures("small_search", "smaller")
 def test_readme_example_finds_ten_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = _run(ROOT / "README.md")["model"]
@@ -267,7 +267,7 @@ PAGES_THAT_RUN = [
 LONG = (DOCS / "notebooks" / "how_many_answers.ipynb",)
 
 
-@pytest.mark.usefixtures("smaller")
+@pytest.mark.usefixtures("small_search", "smaller")
 @pytest.mark.parametrize(
     "path",
     [

@@ -64,7 +64,7 @@ SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.correlation._search": ("clew.cluster.guided",),
     "clew.cluster.guided._features": ("clew.questions",),
-    "clew.cluster.guided._records": ("clew.cli",),
+    "clew.cluster.guided._records": ("clew.worker",),
     "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
@@ -112,8 +112,9 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli", "clew.collections"),
     "clew.tables._read": ("clew.cli", "clew.collections"),
-    "clew.tables._records": ("clew.cli",),
+    "clew.tables._records": ("clew.worker",),
     "clew.trust._outcomes": ("clew.cluster",),
+    "clew.worker._rows": ("clew.cli",),
 }
 #: Imports between folders that close a circle, with a reason: Session.open(worker=True) starts the
 #: worker, which owns a session.

@@ -666,3 +666,16 @@ def test_no_question_has_more_people_than_wanted_whatever_they_do(
             answers = [each.entry for each in store.log(only_standing=True)]
             keys = [(each.annotator, each.question.ids) for each in answers]  # type: ignore[union-attr]
             assert len(set(keys)) == len(keys)
+
+
+def test_items_that_two_edits_set_aside_stay_so_until_both_are_revoked(store: Store) -> None:
+    store.append(
+        [
+            Edit("set_aside", ("i1", "i2"), (), "ann", id="first"),
+            Edit("set_aside", ("i2", "i3"), (), "bob", id="second"),
+            Retraction("first", "ann"),
+        ]
+    )
+    assert [item.id for item in store.items() if item.set_aside] == ["i2", "i3"]
+    store.append([Edit("set_aside", ("i3",), (), "bob", id="third", revokes="second")])
+    assert [item.id for item in store.items() if item.set_aside] == ["i3"]

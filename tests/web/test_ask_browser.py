@@ -43,44 +43,6 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     assert ann.page.evaluate("document.activeElement.id") == "q"
 
 
-@pytest.mark.slow
-def test_a_run_by_pointer_alone(make_site: Any, visit: Any) -> None:
-    """Every kind of answer by clicks, and undo."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    for n, button in enumerate(("Same", "Different", "Don’t know"), 1):
-        ann.asked()
-        ann.page.get_by_role("button", name=button).click()
-        ann.saved(n)
-    ann.page.get_by_role("button", name="Undo last answer").click()
-    ann.saved(2)
-    ann.asked()
-    ann.page.get_by_role("button", name="Same").click()
-    ann.saved(3)
-    assert [one.value for one in site.standing()] == [SAME, DIFFERENT, SAME]
-
-
-@pytest.mark.slow
-def test_a_run_by_touch_on_a_small_screen(make_site: Any, visit: Any) -> None:
-    """At 320 pixels everything can be tapped, nothing is cut off, and targets are 44 pixels."""
-    site = make_site()
-    ann = visit(site, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
-    ann.go("/ask")
-    for n in range(1, 5):
-        ann.asked()
-        ann.page.get_by_role("button", name="Same" if n % 2 else "Different").tap()
-        ann.saved(n)
-    sizes = ann.page.eval_on_selector_all(
-        ".bar button",
-        "all => all.map(b => { const r = b.getBoundingClientRect(); return [r.width, r.height, r.left, r.right]; })",  # noqa: E501
-    )
-    assert all(
-        w >= 43.5 and h >= 43.5 and left >= 0 and right <= 320 for w, h, left, right in sizes
-    )
-    assert ann.page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
 def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> None:
     """All answers can be taken back one by one, also after a reload; what is asked again is the same."""  # noqa: E501
     site = make_site()
@@ -306,19 +268,35 @@ def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None
 
 @pytest.mark.slow
 def test_one_tab_asks_at_a_time(make_site: Any, visit: Any) -> None:
-    """A second tab offers to take over; then the first one steps aside."""
+    """A second tab offers to take over; keys in the first then do nothing, and no lease is lost."""
     site = make_site()
     ann = visit(site)
     ann.go("/ask")
+    ann.press("1")
+    ann.saved(1)
     ann.asked()
     other = visit(site, context=ann.page.context)
     other.go("/ask")
     other.page.get_by_role("heading", name="Open in another tab").wait_for()
+    for key in "12k":
+        other.page.keyboard.press(key)
+    ann.press("1")
+    ann.saved(2)
     other.page.get_by_role("button", name="Go on here").click()
     other.asked()
     ann.page.get_by_role("heading", name="Open in another tab").wait_for()
-    other.press("1")
-    other.saved(1)
+    for key in "12ku":
+        ann.page.keyboard.press(key)
+    for n in (3, 4, 5):
+        other.press("2")
+        other.saved(n)
+    assert [one.value for one in site.standing()] == [SAME] * 2 + [DIFFERENT] * 3
+    assert len(site.entries()) == 5
+    asked = [frozenset(map(str, one.question.ids or ())) for one in site.standing()]
+    assert len(set(asked)) == 5
+    held = site.store.leases()
+    assert {one.annotator for one in held} == {"Ann"}
+    assert 1 <= len(held) <= 5  # one on the screen and four ahead: tabs do not add up
 
 
 @pytest.mark.slow
@@ -435,55 +413,6 @@ def test_sounds_play_one_at_a_time(make_site: Any, visit: Any, tmp_path: Any) ->
         "[...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'false,true'"
     )
     ann.page.get_by_role("heading", name="Same thing?").click()
-    ann.press("1")
-    ann.saved(1)
-
-
-def test_hostile_names_and_texts_stay_text(make_site: Any, visit: Any) -> None:
-    """Markup in names, texts, rows, guidelines and groups is shown, not run."""
-    bad = "<img src=x onerror=document.title=1><script>document.title=1</script>\"'&"
-    items = [Item(f"{i}{bad}", "row", columns={bad: bad, "b": "1"}) for i in range(3)]
-    items += [Item(f"t{i}{bad}", "text", text=f"{bad}{i}") for i in range(3)]
-    site = make_site(
-        items, settings={"name": bad, "question": bad, "guideline": bad, "show_names": True}
-    )
-    site.store.publish(
-        0,
-        {
-            "revision": 0,
-            "ids": site.ids,
-            "group_ids": [1] * 6,
-            "confidence": [0.5] * 6,
-            "exemplars": {"1": site.ids[:1]},
-        },
-    )
-    site.store.name_group(1, name=bad)
-    ann = visit(site)
-    for path in ("/ask", "/groups", "/groups/1", "/history", "/settings", "/people"):
-        ann.go(path)
-        ann.page.wait_for_timeout(150)
-        assert "onerror" in ann.page.title() or path != "/groups"
-        assert ann.page.locator("img[src=x]").count() == 0
-        assert ann.page.title() != "1"
-    ann.go("/ask")
-    ann.press("1")
-    ann.saved(1)
-
-
-@pytest.mark.slow
-def test_svg_and_broken_files_never_reach_the_browser(make_site: Any, visit: Any) -> None:
-    """A file that is no picture shows as broken; the question can be flagged or answered."""
-    items = [Item("a.svg", "image", path="a.svg"), Item("b.png", "image", path="b.png")]
-    site = make_site(items)
-    (site.settings.root / "a.svg").write_text(
-        "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
-    )
-    (site.settings.root / "b.png").write_bytes(b"not a picture")
-    ann = visit(site)
-    ann.expects("status of 404")  # the two pictures
-    ann.go("/ask")
-    ann.asked()
-    assert ann.page.locator(".is-broken").count() == 2
     ann.press("1")
     ann.saved(1)
 

@@ -35,6 +35,7 @@ from clew.answers._implied import (
 from clew.answers._log import (
     Line as Line,
     ParsedLog as ParsedLog,
+    brought_back as brought_back,
     entry_from_json,
     entry_to_json,
     items_of as items_of,

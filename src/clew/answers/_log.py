@@ -46,7 +46,16 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import check_regular
 from clew._text import check_plain_text, content_of, utf16_of
-from clew.answers._records import EDIT_KINDS, Answer, Edit, Entry, Question, Retraction
+from clew.answers._records import (
+    EDIT_KINDS,
+    Answer,
+    Edit,
+    Entry,
+    Question,
+    Retraction,
+    new_id,
+    now,
+)
 from clew.answers._words import (
     ALL_ALIKE,
     ANSWER_WORDS,
@@ -302,6 +311,28 @@ def standing(entries: Iterable[Entry]) -> list[Answer | Edit]:
     known = list(entries)
     revoked = {entry.revokes for entry in known} - {None}
     return [e for e in known if not isinstance(e, Retraction) and e.id not in revoked]
+
+
+def brought_back(
+    entries: Iterable[Entry], ids: Iterable[Hashable], annotator: str = "", source: str = ""
+) -> list[Entry]:
+    """Return the entries that bring items back which standing edits have set aside.
+
+    An edit is retracted; if it set aside further items, another one is in its place.
+    """
+    back = set(map(str, ids))
+    found: list[Entry] = []
+    for edit in entries:
+        if not isinstance(edit, Edit) or edit.kind != "set_aside":
+            continue
+        left = tuple(name for name in edit.items if str(name) not in back)
+        if not left:
+            found.append(Retraction(edit.id, annotator, new_id(), now(), source))
+        elif len(left) < len(edit.items):
+            found.append(
+                Edit("set_aside", left, (), annotator, new_id(), now(), source, edit.note, edit.id)
+            )
+    return found
 
 
 def items_of(entry: Entry) -> tuple[Hashable, ...]:

@@ -20,6 +20,7 @@ from clew.cli.init import init
 from clew.cli.migrate import migrate
 from clew.cli.review import review
 from clew.cli.serve import serve
+from clew.cli.set_aside import set_aside
 from clew.cli.simulate import simulate
 from clew.cli.status import status
 from clew.cli.subclusters import subclusters
@@ -47,6 +48,6 @@ def main() -> None:
 
 for command in (
     add, annotator, ask, backup, compile_command, demo, doctor, explain, export, group, import_,
-    init, migrate, review, serve, simulate, status, subclusters, worker_command,
+    init, migrate, review, serve, set_aside, simulate, status, subclusters, worker_command,
 ):  # fmt: skip
     main.add_command(command)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clew._files import check_regular
 from clew.answers._log import check_content_of_log, is_log, read_log
@@ -27,11 +26,10 @@ from clew.cli._models import build_model, features_for
 from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words
 from clew.cli._project_rows import answers_of_project
-from clew.cli._reading import RowsJob, read_rows
+from clew.cli._reading import RowsJob, read_rows, with_records
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows
 from clew.cli._words import counted, sizes_words
-from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._files import Layout
 from clew.exceptions import (
@@ -43,8 +41,6 @@ from clew.exceptions import (
     UnsupportedConstraintError,
 )
 from clew.metrics import n_violated
-from clew.tables import RecordFeatures
-from clew.tables._records import may_be_records
 
 #: Methods that report their progress, and what their progress bar says.
 LONG_WORK = {"guided": "Fitting clusterings", "coprf": "Growing trees", "clustrf": "Growing trees"}
@@ -119,7 +115,9 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def _items(job: Job, words: Words) -> Rows:
-    items = _with_records_recognized(job, read_rows(job, words), words)
+    items = read_rows(job, words)
+    if job.method == "guided":
+        items = with_records(items, job.n_groups, words)
     n, n_features = items.X.shape
     if n_features == 0:
         _check_answers_alone(job)
@@ -345,26 +343,3 @@ def _rates_of_annotators(model: Any) -> dict[str, float] | None:
 def _rounded(number: float | None) -> float | None:
     """Round for JSON, which has no NaN."""
     return None if number is None or not np.isfinite(number) else round(float(number), 4)
-
-
-def _with_records_recognized(job: Job, items: Rows, words: Words) -> Rows:
-    """Replace the features of a table of records by the n-grams of their characters."""
-    frame = items.frame if items.texts is None else pd.DataFrame({"text": items.texts})
-    is_few = job.n_groups is not None and job.n_groups * MOST_COPIES < len(frame)
-    if job.method != "guided" or is_few or items.is_distances or items.folder is not None:
-        return items
-    if frame.shape[1] == 0 or not may_be_records(frame):
-        return items
-    recipe = RecordFeatures()
-    X = recipe.fit_transform(frame)
-    if not are_groups_tiny(X):
-        return items
-    used = [column.name for column in recipe.columns_ if column.use != "dropped"]
-    unused = [column.name for column in recipe.columns_ if column.use == "dropped"]
-    words.say(
-        "many small groups: records of the same thing? The characters of "
-        f"{', '.join(used)} are compared"
-        + (f"; {', '.join(unused)} are not used" if unused else "")
-        + ". -k with a small number groups the rows by the features above"
-    )
-    return items._replace(X=X, are_records=True, is_scaled=True)

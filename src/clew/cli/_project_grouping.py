@@ -48,6 +48,13 @@ def run_in_project(job: Job) -> dict[str, Any]:
         if job.n_groups != store.settings()["n_clusters"] and job.n_groups is not None:
             store.set_settings({"n_clusters": job.n_groups})
         worker = learn(project, store, words)
+        if worker.rows.note:
+            words.say(worker.rows.note)
+        elif hasattr(worker.rows.X, "columns"):
+            items = store.items_by_id(worker.rows.ids)
+            used = [items[name] for name in worker.rows.ids]
+            for note in rows_of_items(project, used, worker.rows).notes:
+                words.say(note)
         if job.names is not None:
             _name(store, job.names, words)
         facts = status_of(project, store)
@@ -78,7 +85,7 @@ def _about_groups(
     session = worker.read()
     members = {member.item.id: member for member in grouped(store)}
     used = [members[name] for name in worker.rows.ids]
-    rows = rows_of_items(project, [member.item for member in used], worker.rows.data)
+    rows = rows_of_items(project, [member.item for member in used], worker.rows)
     evidence = session.strategy.answers
     answers = Constraints.from_answers(evidence, ids=rows.ids)
     model = session.fit_all()
@@ -134,7 +141,7 @@ def learn(project: Project, store: Store, words: Words) -> Worker:
 
     state = store.worker()
     with words.bar("Grouping") as advance:
-        worker = Worker(store, rows_of(project, callback=advance), cache=project.cache)
+        worker = Worker(store, rows_of(project, store, callback=advance), cache=project.cache)
         if state is not None and state.is_alive:
             words.say(f"{state.name} is at work on this project: waiting until it has learned all")
             while (state := store.worker()) is not None and state.is_alive:

@@ -23,6 +23,7 @@ from clew.tables import Table
 if TYPE_CHECKING:
     from clew.collections import Project
     from clew.store import Store
+    from clew.worker import Rows as ProjectRows
 
 Standardize = bool | Literal["auto"]
 
@@ -38,16 +39,16 @@ def rows_of_project(
 
     with project_and_store(place) as (project, store):
         items = [item for item in store.items() if item.set_aside is None]
-    if len(items) < 2:
-        raise InvalidDataError(
-            f"{project.name} has {counted(len(items), 'item')}; grouping needs two or "
-            "more: clew add"
-        )
-    with words.bar("Computing features") as advance:
-        found = rows_of(project, callback=advance)(items)
+        if len(items) < 2:
+            raise InvalidDataError(
+                f"{project.name} has {counted(len(items), 'item')}; grouping needs two or "
+                "more: clew add"
+            )
+        with words.bar("Computing features") as advance:
+            found = rows_of(project, store, callback=advance)(items)
     by_id = {item.id: item for item in items}
     used = [by_id[name] for name in found.ids]
-    rows = rows_of_items(project, used, found.data, standardize, drop)
+    rows = rows_of_items(project, used, found, standardize, drop)
     if len(used) < len(items):
         words.say(f"{counted(len(items) - len(used), 'item')} cannot be read, and are left out")
     return rows
@@ -56,11 +57,12 @@ def rows_of_project(
 def rows_of_items(
     project: Project,
     items: list[Item],
-    data: Any,
+    found: ProjectRows,
     standardize: Standardize = "auto",
     drop: Sequence[str] = (),
 ) -> Rows:
-    """Return the rows of items, of which a worker knows `data`."""
+    """Return the rows of items, as a worker knows them."""
+    data = found.data
     ids = [item.id for item in items]
     kinds = {item.kind for item in items}
     empty = pd.DataFrame(index=range(len(ids)))
@@ -81,6 +83,11 @@ def rows_of_items(
         note = f"{name}: {counted(len(ids), 'item')}; {counted(X.shape[1], 'feature')}"
         is_scaled = kinds == {"image"} and standardize is not True
         rows = Rows(X, ids, True, empty, (), [note], is_scaled=is_scaled)
+        if found.note:  # records: their columns are shown, and their characters compared
+            frame = pd.DataFrame([dict(item.columns) for item in items])
+            rows = from_table(Path(name), Table(frame, ids, "id"), standardize)._replace(
+                X=X, notes=[found.note], are_records=True, is_scaled=True
+            )
     if kinds in ({"image"}, {"sound"}):
         from clew.items import Media
 

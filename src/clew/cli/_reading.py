@@ -95,6 +95,23 @@ def read_rows(job: RowsJob, words: Words) -> Rows:
     return items
 
 
+def with_records(
+    items: Rows, n_groups: int | None, words: Words, *, is_dense: bool = False
+) -> Rows:
+    """Replace the features of a table of records by the n-grams of their characters."""
+    from clew.worker._rows import records_of, reduced
+
+    if items.is_distances or items.folder is not None or items.are_records:
+        return items
+    frame = items.frame if items.texts is None else pd.DataFrame({"text": items.texts})
+    found = records_of(frame, n_groups)
+    if found is None:
+        return items
+    X, note = found
+    words.say(note)
+    return items._replace(X=reduced(X) if is_dense else X, are_records=True, is_scaled=True)
+
+
 def _rows(job: RowsJob, words: Words) -> Rows:
     if job.project is not None:
         from clew.cli._project_rows import rows_of_project

@@ -48,7 +48,7 @@ def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: 
     with found.open_store() as store, words.bar("Features") as advance:
         words.say(f"working on {found.name}; Ctrl-C ends it")
         media = Media(found.root, cache=found.cache)
-        rows = rows_of(found, callback=advance)
+        rows = rows_of(found, store, callback=advance)
         worker = Worker(store, rows, cache=found.cache, media=media)
         worker.run(stop, until_rest=once)
     result = None if stop.is_set() else worker.previous

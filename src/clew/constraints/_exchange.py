@@ -52,7 +52,8 @@ class ExchangedAnswers(AnswerColumns):
 
         Columns of other names are recognized if there is one reading, such as
         ``trial,participant,left,middle,right,response``: then the answer may also be the item that
-        was chosen, or the name of its column.
+        was chosen, or the name of its column. A column same, is_same, match or is_match may hold
+        true and false, yes and no, or 1 and 0.
 
         Parameters
         ----------
@@ -218,19 +219,26 @@ class ExchangedAnswers(AnswerColumns):
         *,
         n_samples: int | None = None,
         ids: Iterable[object] | None = None,
+        columns: Sequence[str] | None = None,
+        answer: str | None = None,
+        annotator: str | None = None,
+        kind: str | None = None,
     ) -> Self:
-        """Read answers from a data frame in the form that `to_frame` makes.
+        """Read answers from a data frame in the form that `to_frame` makes, or of your own.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             Its columns are those of `to_csv`; annotator, weight and origin may be omitted,
-            and k or id_k if there are only pairs. Its index is not used.
+            and k or id_k if there are only pairs. Its index is not used. Columns of other names
+            are recognized as by `read_csv`.
         n_samples : int, default=None
             Number of rows of the data. May be omitted if `ids` is given.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
             The id of each row of the data, in the order of the rows: for example, the index of the
             data frame of the features. See `read_csv`.
+        columns, answer, annotator, kind : default=None
+            Columns that have names of their own, and what was asked; see `read_csv`.
 
         Returns
         -------
@@ -264,7 +272,8 @@ class ExchangedAnswers(AnswerColumns):
         array([[0, 1],
                [0, 2]])
         """
-        return cls._from_tables(*read_frame(frame, n_samples, ids))
+        layout = Layout(columns, answer, annotator, kind)
+        return cls._from_tables(*read_frame(frame, n_samples, ids, layout))
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas data frame with one row per answer and the columns of `to_csv`.

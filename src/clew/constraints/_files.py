@@ -35,6 +35,7 @@ from clew.constraints._records import (
     BY_ROW,
     COLUMNS,
     OPTIONAL,
+    OTHER_NAMES,
     RecordReader,
     column_names,
     records,
@@ -53,7 +54,16 @@ Parts = tuple[int, Tables, tuple[str, ...], RowIds | None]
 #: How many records are held as text at a time.
 _CHUNK: Final = 10_000
 #: Usual names of columns in files that have names of their own.
-ANSWERS: Final = ("answer", "response", "choice", "chosen", "judgment", "judgement", "odd")
+IS_SAME: Final = ("same", "is_same", "match", "is_match")
+ANSWERS: Final = (
+    *("answer", "response", "choice", "chosen", "judgment", "judgement", "odd"),
+    *IS_SAME,
+)
+#: What a column of `IS_SAME` holds, with the words of answers about pairs.
+YES_NO: Final = {
+    **dict.fromkeys(("true", "yes", "1", "1.0"), "same"),
+    **dict.fromkeys(("false", "no", "0", "0.0"), "different"),
+}
 ANNOTATORS: Final = (
     *("annotator", "participant", "participant_id", "subject", "subject_id", "worker"),
     *("worker_id", "rater", "rater_id", "observer", "person", "user"),
@@ -101,17 +111,22 @@ def read_jsonl(path: FilePath, n_samples: int | None, ids: Iterable[object] | No
     return n, *_read(path, n, row_ids, _json_chunks(path, row_ids)), row_ids
 
 
-def read_frame(frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None) -> Parts:
+def read_frame(
+    frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
+) -> Parts:
     """Read answers from a data frame; see `Constraints.from_frame`."""
     n, row_ids = rows_and_ids(n_samples, ids)
-    reader = RecordReader(n, row_ids)
-    reader.set_columns(list(frame.columns), "frame")
-    columns = [frame.iloc[:, at] for at in range(frame.shape[1])]
+    series = [frame.iloc[:, at] for at in range(frame.shape[1])]
     # pandas has several markers of missing values: replace them by None.
-    reader.add(
-        [column.astype(object).where(column.notna(), None).tolist() for column in columns],
-        lambda at: f"frame, row {at}",
-    )
+    names = list(frame.columns)
+    columns: list[Sequence[object]] = [
+        one.astype(object).where(one.notna(), None).tolist() for one in series
+    ]
+    if layout != Layout() or not has_own_names(names):
+        names, columns = as_own_columns(names, columns, layout, by_id=row_ids is not None)
+    reader = RecordReader(n, row_ids)
+    reader.set_columns(names, "frame")
+    reader.add(columns, lambda at: f"frame, row {at}")
     reader.warn_of_ignored("frame")
     return n, *reader.result(), row_ids
 
@@ -164,9 +179,8 @@ def _named_rows(path: FilePath, chunks: Iterator[_Chunk]) -> tuple[list[str], bo
         if "id_i" not in plain and "i" not in plain:
             raise FileFormatError(
                 f"{path}: answers name rows in columns id_i and id_j, or by number in i and j; the "
-                f"columns of the file are {', '.join(map(repr, chunk.names)) or 'none'}. Columns "
-                "of other names are taken if one says which hold the items, the answer and the "
-                "annotator"
+                f"columns of the file are {', '.join(map(repr, chunk.names)) or 'none'}. "
+                f"{OTHER_NAMES}"
             )
         for line, *fields in zip(chunk.lines, *chunk.columns, strict=True):
             record = dict(zip(plain, fields, strict=True))
@@ -320,6 +334,8 @@ def as_own_columns(
     """
     plain = [str(name).strip().casefold() for name in names]
     named = dict(zip(plain, columns, strict=True))
+    for name in {*IS_SAME} & {*named}:
+        named[name] = [YES_NO.get(_plain(_text(value)), value) for value in named[name]]
     _check_names(named, layout)
     if has_own_names(names) and layout.columns is None and layout.kind is None:
         new_names = {

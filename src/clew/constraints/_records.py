@@ -44,6 +44,12 @@ COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
 
 #: What pandas calls an index without a name.
 _INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
+#: What to do if columns have other names.
+OTHER_NAMES: Final = (
+    "If columns have other names, say which hold the items, the answer and the annotator: "
+    "columns=, answer=, annotator= and kind= in Python, --item-columns, --answer-column, "
+    "--annotator-column and --kind in commands"
+)
 
 
 class Header(NamedTuple):
@@ -90,8 +96,7 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
         raise InvalidConstraintsError(
             f"missing column {', '.join(map(repr, missing))}; the required columns are kind "
             f"({', '.join((*N_ROWS, MOST_CENTRAL))}), i and j, or id_i and id_j, and answer; "
-            f"the given columns are {', '.join(map(repr, given))}. Columns of other names are "
-            "taken if one says which hold the items, the answer and the annotator"
+            f"the given columns are {', '.join(map(repr, given))}. {OTHER_NAMES}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
     if repeated:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, is_dask
-from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, new_id
+from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, brought_back, new_id
 from clew.cluster import GuidedClustering
 from clew.constraints._rules import judgments_of
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
@@ -482,17 +482,9 @@ class Session:
         InvalidConstraintsError
             If an id is unknown.
         """
-        rows_of = self._loop.log.rows_of
-        back = set(rows_of(ids))
-        for edit in self.edits:
-            rows = rows_of(edit.items)
-            if edit.kind != "set_aside" or back.isdisjoint(rows):
-                continue
-            left = [name for name, row in zip(edit.items, rows, strict=True) if row not in back]
-            entry: Entry = Retraction(edit.id, annotator)
-            if left:
-                entry = replace(edit, items=tuple(left), id="", at="", revokes=edit.id)
-            self.apply([entry])
+        names = list(ids)
+        self._loop.log.rows_of(names)
+        self.apply(brought_back(self.edits, names, annotator))
         return self
 
     def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable]) -> Self:

@@ -140,13 +140,13 @@ def append(
 def read_log(
     connection: Connection,
     *,
-    after: int,
-    before: int | None,
-    annotator: str | None,
-    items: Iterable[str] | None,
-    only_standing: bool,
-    newest_first: bool,
-    limit: int | None,
+    after: int = 0,
+    before: int | None = None,
+    annotator: str | None = None,
+    items: Iterable[str] | None = None,
+    only_standing: bool = False,
+    newest_first: bool = False,
+    limit: int | None = None,
 ) -> list[Logged]:
     """Read entries; `Store.log` says which."""
     statement = ENTRIES.where(LogRow.seq > after)
@@ -296,7 +296,15 @@ def _set_aside(transaction: Transaction, entry: Entry) -> None:
         ).first()
         before = None if row is None else logged(row.seq, row.line, True).entry
         if isinstance(before, Edit) and before.kind == "set_aside":
-            _mark(transaction, names_of(before), None)
+            names = names_of(before)
+            others = (each.entry for each in read_log(connection, items=names, only_standing=True))
+            aside = {
+                name
+                for edit in others
+                if isinstance(edit, Edit) and edit.kind == "set_aside" and edit.id != entry.id
+                for name in edit.items
+            }
+            _mark(transaction, [name for name in names if name not in aside], None)
     if isinstance(entry, Edit):
         why = entry.note or f"set aside by {entry.annotator or 'somebody'}"
         _mark(transaction, names_of(entry), why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,8 +119,11 @@ def _look() -> str:
         (HERE / "static" / name).read_text(encoding="utf-8")
         for name in ("tokens.css", "components.css")
     ]
-    return "\n".join(sheets).replace(":root", ":host") + (
-        ":host { display: block; } .clew-widget { position: relative; overflow: hidden; "
+    # What depends on the size of the window there depends on that of the widget here.
+    sized = re.sub(r"@media (?=\((?:max|min)-(?:width|height))", "@container ", "\n".join(sheets))
+    return sized.replace(":root", ".clew-widget") + (
+        ":host { display: block; width: 100%; container-type: size; } "
+        ".clew-widget { position: relative; height: 100%; overflow: hidden; "
         "background: var(--ground); color: var(--ink); font: var(--book) 15px/1.5 var(--sans); } "
         ".clew-widget .ask { position: absolute; inset: 0 0 var(--bar-h); } "
         ".clew-widget .bar { position: absolute; }"

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from clew.items import Item
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+    from scipy.sparse import csr_array
+
     from clew.collections import Project
+    from clew.store import Store
+
+#: Dimensions that keep rows of n-grams apart, for a model that takes no sparse rows.
+N_DIMENSIONS = 300
 
 
 class Rows(NamedTuple):
@@ -23,6 +30,8 @@ class Rows(NamedTuple):
     """Ids of the rows; items that cannot be read are left out."""
     data: Mapping[str, Any]
     """{"X": …} or {"distances": …} of `Session`; empty: answers alone say something."""
+    note: str = ""
+    """What was assumed about the items, in words."""
 
     @property
     def X(self) -> Any:  # noqa: N802 - the field's name for features
@@ -59,8 +68,46 @@ def content_of(data: Any, at: NDArray[np.int64]) -> bytes:
     return np.ascontiguousarray(values).tobytes()
 
 
+def records_of(frame: DataFrame, n_clusters: int | None = None) -> tuple[csr_array, str] | None:
+    """Recognize a table in which rows describe the same things: its n-grams, and words about it.
+
+    None for other tables, and if the groups that are wanted are few.
+    """
+    from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
+    from clew.tables import RecordFeatures
+    from clew.tables._records import may_be_records
+
+    is_few = n_clusters is not None and n_clusters * MOST_COPIES < len(frame)
+    if is_few or not frame.shape[1] or not may_be_records(frame):
+        return None
+    recipe = RecordFeatures()
+    X = recipe.fit_transform(frame)
+    if not are_groups_tiny(X):
+        return None
+    used = [str(column.name) for column in recipe.columns_ if column.use != "dropped"]
+    unused = [str(column.name) for column in recipe.columns_ if column.use == "dropped"]
+    left = f"; {', '.join(unused)} are not used" if unused else ""
+    return X, (
+        f"many small groups: records of the same thing? The characters of {', '.join(used)} are "
+        f"compared{left}. -k with a small number groups the rows as a table"
+    )
+
+
+def reduced(X: csr_array) -> NDArray[np.float64]:
+    """Return rows of length one in few dimensions, whose cosines are nearly those of `X`."""
+    from sklearn.decomposition import TruncatedSVD
+
+    few = TruncatedSVD(min(N_DIMENSIONS, *(side - 1 for side in X.shape)), random_state=0)
+    rows: NDArray[np.float64] = few.fit_transform(X)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+    return rows
+
+
 def rows_of(
-    project: Project, *, callback: Callable[[int, int], None] | None = None
+    project: Project,
+    store: Store | None = None,
+    *,
+    callback: Callable[[int, int], None] | None = None,
 ) -> Callable[[Sequence[Item]], Rows]:
     """Return what finds the rows of the items of a project.
 
@@ -68,7 +115,10 @@ def rows_of(
     ----------
     project : Project
         The project. Distances or vectors that people gave come first; then the columns of a table;
-        of images, sounds and texts features are computed, and kept in the project's cache.
+        of images, sounds and texts features are computed, and kept in the project's cache. Tables
+        in which rows describe the same things, with typing errors, are compared by characters.
+    store : Store, default=None
+        The store of the project, whose setting `n_clusters` tells few large groups from records.
     callback : callable, default=None
         Called with the number of items whose features are computed, and of all.
 
@@ -91,6 +141,10 @@ def rows_of(
             from pandas import DataFrame
 
             columns = DataFrame([dict(item.columns) for item in items], index=ids)
+            n_clusters = None if store is None else store.settings()["n_clusters"]
+            records = records_of(columns, n_clusters)
+            if records is not None:
+                return Rows(ids, {"X": reduced(records[0])}, records[1])
             return Rows(ids, {"X": columns}) if len(columns.columns) else no_rows(items)
         from clew.features import compute
 

@@ -429,6 +429,6 @@ class _Pulse:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, MemoryError) and not str(error):
-        return "there was not enough memory"
+    if isinstance(error, MemoryError):
+        return f"there was not enough memory{f': {error}' if str(error) else ''}"
     return f"{type(error).__name__}: {error}" if not isinstance(error, ClewError) else str(error)

@@ -13,6 +13,8 @@ from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, NoGroupsWarning
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N_ROWS = 90
 
 
@@ -304,3 +306,17 @@ def test_features_of_noise_do_not_hide_many_small_groups():
     assert model.regime_ in ("answers", "identities")
     assert 0.5 * len(np.unique(y)) < model.n_clusters_ < 1.5 * len(np.unique(y))
     assert adjusted_rand_score(y, model.labels_) > 0.4
+
+
+def test_forced_choices_between_three_groups_are_not_doubted_however_the_answers_are_read():
+    random = np.random.RandomState(0)
+    y = np.arange(24) % 4
+    rows = np.stack([random.permutation(24)[:3] for _ in range(600)])
+    is_odd = (y[rows][:, :, None] == y[rows][:, None]).sum(axis=2) == 1
+    chosen = np.where(is_odd.sum(axis=1) == 1, is_odd.argmax(axis=1), random.randint(3, size=600))
+    known = Constraints(24, odd_one_out=np.column_stack([rows, chosen]))
+    is_open = is_odd.all(axis=1)
+    for n_clusters in (None, 4):  # without the number, these answers seem to be graded
+        model = GuidedClustering(n_clusters, random_state=0).fit(constraints=known)
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+        assert (model.answer_posterior_.odd_one_out[is_open] < 0.1).all()

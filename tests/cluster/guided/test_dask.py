@@ -31,6 +31,8 @@ da = pytest.importorskip("dask.array", reason="dask is not installed: pip instal
 import clew._dask as arrays  # noqa: E402
 from clew.cluster.guided import _dask  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N_ROWS = 600
 X, Y = make_blobs(N_ROWS, n_features=6, centers=4, cluster_std=2.5, random_state=0)
 KNOWN = Constraints.from_labels(Y, 200, n_triplets=20, error=0.1, dont_know=0.02, random_state=0)

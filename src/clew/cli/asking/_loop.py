@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,6 +31,8 @@ from clew.store import AnswerFile
 
 #: Number of answers before the first estimate, and between two estimates.
 EARLY, BETWEEN = 20, 10
+#: Pairs that are drawn at random until one is found that was not asked.
+N_DRAWS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,7 @@ class AskLoop:
         n_wanted: int | None,
         seed: int,
         following: NextQuestion | None = None,
+        is_early: bool = False,
     ) -> None:
         self._prepared, self.file, self.screen = prepared, file, screen
         self.annotator, self.n_wanted, self.seed = annotator, n_wanted, seed
@@ -116,12 +119,17 @@ class AskLoop:
         self._start = time.monotonic()
         self._following = following
         self._first = following.read() if following is not None else None
+        #: Whether pairs drawn at random are asked until the session is prepared, and what has to be
+        #: applied then.
+        self._is_early, self._late = is_early, list[Entry]()
         self._left, self._estimated_at, self._n_revoked = "", 0, 0
         self._estimator: threading.Thread | None = None
 
     @property
     def has_question(self) -> bool:
         """Whether the first question is known before the session is prepared."""
+        if self._first is None:
+            self._first = self._drawn()
         return self._first is not None
 
     @property
@@ -138,7 +146,11 @@ class AskLoop:
         """The session, as soon as it is prepared."""
         if not self.is_prepared:
             self.screen.wait()
-        return self._prepared.result()
+        session = self._prepared.result()
+        if self._late:
+            session.apply(self._late)
+            self._late = []
+        return session
 
     @property
     def progress(self) -> AskProgress:
@@ -165,12 +177,37 @@ class AskLoop:
         if self._first is not None:
             question, self._first = self._first, None
             return question
+        if (drawn := self._drawn()) is not None:
+            return drawn
         session = self.session
         self._take_new(session)
         questions = session.ask(1, annotator=self.annotator)
         if questions and self._following is not None:
             self._following.write(questions[0])
         return questions[0] if questions else None
+
+    def _drawn(self) -> Question | None:
+        """Draw a pair at random while the session is not prepared; None if it is, or in scripts.
+
+        Nothing is known of the probability of such pairs among all, so they are no checks.
+        """
+        if not self._is_early or self.is_prepared:
+            return None
+        ids, bad = self.file.ids, set[Hashable]()
+        asked: set[frozenset[Hashable]] = set()
+        for entry in self.file.standing:
+            if isinstance(entry, Answer):
+                asked.add(frozenset(entry.question.ids or ()))
+                bad.update(entry.bad)
+            elif entry.kind == "set_aside":
+                bad.update(entry.items)
+        random = RandomState((self.seed + 104729 * len(self.file.entries)) % 2**32)
+        for _ in range(N_DRAWS):
+            i, j = random.choice(len(ids), 2, replace=False).tolist()
+            pair = {ids[i], ids[j]}
+            if pair not in asked and bad.isdisjoint(pair):
+                return Question("pair", (i, j), origin="imported")
+        return None
 
     def _asked(self, asked: Asked) -> bool:
         """Ask one question until it is answered; return whether to go on."""
@@ -214,7 +251,10 @@ class AskLoop:
         self._times.append(ms)
         assert isinstance(written, Answer)
         self.screen.saved(asked, written, self.progress)
-        self.session.apply([written])
+        if self._is_early and not self.is_prepared:
+            self._late.append(written)
+        else:
+            self.session.apply([written])
         return True
 
     def _undo(self) -> bool:
@@ -227,10 +267,15 @@ class AskLoop:
         if not mine:
             self.screen.undone(None, self.progress)
             return False
-        session = self.session
-        if self._revoke(mine[-1]) is None:
+        if (written := self._revoke(mine[-1])) is None:
             return False
-        session.undo(self.annotator)  # asks the question again, too
+        if self._is_early and not self.is_prepared:
+            self._late.append(written)
+            question, row_of = mine[-1].question, self.file.ids.index
+            rows = tuple(row_of(str(name)) for name in question.ids or ())
+            self._first = replace(question, rows=rows)
+        else:
+            self.session.undo(self.annotator)  # asks the question again, too
         self.n_now = max(0, self.n_now - 1)
         del self._times[-1:]
         self.screen.undone(mine[-1], self.progress)
@@ -273,7 +318,9 @@ class AskLoop:
         n = len(self.file.entries)
         random = RandomState((self.seed + 7919 * n) % 2**32)
         first = question.rows[:1] if question.kind == "triplet" else ()
-        if question.kind == "which_of":  # groups are in the order of their probabilities
+        if (
+            question.parts
+        ):  # groups are in the order of their probabilities, members in a random one
             first = question.rows
         others = random.permutation(question.rows[len(first) :]).tolist()
         return Asked(question, (*first, *others), len(self.file.standing) + 1)
@@ -365,6 +412,7 @@ def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
             n_jobs=job.jobs,
         )
         session.apply(entries)
+        session.strategy.ask(1)  # partitions are sampled, and kernels compiled, for the first one
     return session
 
 

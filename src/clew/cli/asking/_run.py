@@ -18,7 +18,7 @@ from clew.cli._outputs import check_writable
 from clew.cli._progress import Words
 from clew.cli._project_rows import StoreLog
 from clew.cli._projects import project_and_store
-from clew.cli._reading import cache_folder, read_rows
+from clew.cli._reading import cache_folder, read_rows, with_records
 from clew.cli._rows import Rows
 from clew.cli._words import FAILED, counted
 from clew.cli.asking._lines import JsonLines, Lines
@@ -38,7 +38,8 @@ def run(job: AskJob) -> int:
     loop: AskLoop | None = None
     with ExitStack() as stack, signals_raised() as received:
         try:
-            loop = _loop(job, read_rows(job, words), words, stack)
+            items = with_records(read_rows(job, words), job.n_groups, words, is_dense=True)
+            loop = _loop(job, items, words, stack)
             if not loop.has_question:
                 with words.bar("Preparing the first question"):
                     loop.prepare()
@@ -79,6 +80,7 @@ def _loop(job: AskJob, items: Rows, words: Words, stack: ExitStack) -> AskLoop:
         n_wanted=job.n_questions,
         seed=job.seed,
         following=following,
+        is_early=not is_script and "pair" in job.kinds,
     )
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from clew.answers import CODES, DONT_KNOW
+from clew.answers import DONT_KNOW
 from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Floats
 from clew.constraints import AnswerTable, Constraints
 from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.trust import AnswerPosterior, ConfusionMatrices
-from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
+from clew.trust._outcomes import answer_likelihoods, outcome_probabilities
 from clew.trust.annotators import forced_choice_kinds, matrices_around
 from clew.trust.doubts import judged
 
@@ -158,16 +158,14 @@ def errors_given_labels(
         rate = float(np.average(confusion.error_rates_, weights=weights))
         low, high = np.average(confusion.error_intervals_, axis=0, weights=weights)
         interval = float(low), float(high)
-    wrong, alternatives = [], []
+    forced, wrong, alternatives = forced_choice_kinds(answers), [], []
     for table, error in zip(answers.tables, errors, strict=True):
         of_groups = outcome_probabilities(table.kind, [labels[rows] for rows in table.rows.T])
         prior = (1 - error)[:, None] * of_groups + error[:, None] / of_groups.shape[1]
         joint = prior * answer_likelihoods(confusion, table, answers)
-        is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
-        p_wrong = np.where(is_wrong, joint, 0.0).sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)
-        wrong.append(np.where(table.answers == DONT_KNOW, np.nan, p_wrong))
-        label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
-        alternatives.append(np.array(CODES[table.kind])[label])
+        found = judged(table, joint, table.kind in forced)
+        wrong.append(found.p_wrong)
+        alternatives.append(found.alternative)
     (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = wrong, alternatives
     doubts = AnswerPosterior(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))
     return AnswerErrors(rate, interval, confusion, doubts)

@@ -16,6 +16,7 @@ from clew.answers import (
     Edit,
     Entry,
     Retraction,
+    brought_back,
     entry_to_json,
     new_id,
     now,
@@ -77,16 +78,8 @@ class Items(Body):
 @router.post("/items:restore", tags=["edits"])
 def post_restore(body: Items, person: Reviewer, store: StoreOf) -> dict[str, list[str]]:
     """Bring items back that were set aside; what was set aside with them stays so."""
-    wanted, entries = set(body.items), list[Entry]()
-    for logged in store.log(items=body.items, only_standing=True):
-        edit = logged.entry
-        if isinstance(edit, Edit) and edit.kind == "set_aside":
-            entries.append(Retraction(edit.id, person.name, new_id(), now(), SOURCE))
-            rest = [one for one in map(str, edit.items) if one not in wanted]
-            if rest:
-                entries.append(
-                    Edit("set_aside", rest, (), person.name, id=new_id(), at=now(), source=SOURCE)
-                )
+    log = (logged.entry for logged in store.log(items=body.items, only_standing=True))
+    entries = brought_back(log, body.items, person.name, SOURCE)
     return {"statuses": list(store.append(entries))}
 
 

@@ -6,6 +6,7 @@ import hashlib
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from clew.exceptions import ClewError
 from clew.items import Item, Media
@@ -15,7 +16,16 @@ from clew.web.problems import not_found
 router = APIRouter(prefix="/api/v1")
 
 
-@router.get("/media/{item_id:path}", tags=["items"], response_class=Response)
+class _Name(StringConvertor):
+    """Names of files hold anything, also slashes and line breaks."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("name", _Name())
+
+
+@router.get("/media/{item_id:name}", tags=["items"], response_class=Response)
 def get_media(
     item_id: Annotated[str, Path(max_length=2000)],
     _: Viewer,

@@ -3,10 +3,9 @@ export default {
   render({model, el}) {
     const shadow = el.attachShadow({mode: 'open'}), look = document.createElement('style'),
           root = document.createElement('div');
-    look.textContent = model.get('look');
+    look.textContent = `${model.get('look')} :host { height: ${model.get('height')}px; }`;
     root.className = 'clew-widget';
     root.tabIndex = 0;
-    root.style.height = `${model.get('height')}px`;
     shadow.innerHTML = model.get('sprite');
     shadow.append(look, root);
     let n = 0;

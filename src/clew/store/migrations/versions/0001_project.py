@@ -2,184 +2,180 @@
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, Integer, LargeBinary, Text
 
 revision = "0001"
 down_revision = None
 
-#: SQLite counts up by itself only in columns of the type INTEGER.
-SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TOPICS = (
     "items", "log", "pool", "annotators", "groups", "results", "jobs", "settings", "worker",
 )  # fmt: skip
+#: SQLite counts up by itself only in columns of the type INTEGER.
+SERIAL = BigInteger().with_variant(Integer, "sqlite")
+OPTIONAL_JSON = JSON(none_as_null=True)
+#: The tables of this revision; those of `clew.store._models` are of the newest one.
+TABLES = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+sa.Table(
+    "about",
+    TABLES,
+    Column("item", Integer, primary_key=True, autoincrement=False),
+    Column("seq", SERIAL, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+sa.Table(
+    "annotators",
+    TABLES,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("is_active", Boolean, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("kinds", OPTIONAL_JSON),
+)
+sa.Table(
+    "artifacts",
+    TABLES,
+    Column("name", Text, primary_key=True),
+    Column("revision", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+sa.Table(
+    "changes",
+    TABLES,
+    Column("topic", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+)
+sa.Table(
+    "groups",
+    TABLES,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("first_revision", BigInteger, nullable=False),
+    Column("last_revision", BigInteger, nullable=False),
+    Column("came_from", JSON, nullable=False),
+    Column("merged_into", Integer),
+)
+sa.Table(
+    "items",
+    TABLES,
+    Column("row", Integer, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("path", Text),
+    Column("region", OPTIONAL_JSON),
+    Column("text", Text),
+    Column("columns", JSON, nullable=False),
+    Column("meta", JSON, nullable=False),
+    Column("hash", Text, index=True),
+    Column("set_aside", Text),
+)
+sa.Table(
+    "jobs",
+    TABLES,
+    Column("id", SERIAL, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("status", Text, nullable=False, index=True),
+    Column("annotator", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("finished", Double),
+    Column("result", OPTIONAL_JSON),
+    Column("error", Text),
+    Column("attempts", Integer, nullable=False),
+    Column("worker", Text),
+    sqlite_autoincrement=True,
+)
+sa.Table(
+    "leases",
+    TABLES,
+    Column("token", Text, primary_key=True),
+    Column("annotator", Text, nullable=False, index=True),
+    Column("question", Text, nullable=False, index=True),
+    Column("body", Text, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("expires", Double, nullable=False),
+    Column("state", Text, nullable=False),
+    sa.Index("ix_leases_state_expires", "state", "expires"),
+)
+sa.Table(
+    "log",
+    TABLES,
+    Column("seq", SERIAL, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("line", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("question", Text, index=True),
+    Column("repeat", Integer, nullable=False),
+    Column("value", BigInteger),
+    Column("annotator", Text, nullable=False),
+    Column("revokes", Text, index=True),
+    sa.Index("ix_log_annotator_seq", "annotator", "seq"),
+)
+sa.Table(
+    "pool",
+    TABLES,
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    Column("question", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("is_check", Boolean, nullable=False),
+    Column("probability", Double),
+    Column("score", Double, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+)
+sa.Table(
+    "results",
+    TABLES,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+sa.Table(
+    "settings",
+    TABLES,
+    Column("name", Text, primary_key=True),
+    Column("value", JSON, nullable=False),
+)
+sa.Table(
+    "tokens",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("secret", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("annotator", Text, index=True),
+    Column("role", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("is_revoked", Boolean, nullable=False),
+    Column("parent", Text, index=True),
+    Column("scope", JSON, nullable=False),
+)
+sa.Table(
+    "worker",
+    TABLES,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("token", Text),
+    Column("name", Text, nullable=False),
+    Column("heartbeat", Double, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+)
 
 
 def upgrade() -> None:
     """Make all tables."""
-    op.create_table(
-        "about",
-        sa.Column("item", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("seq", SERIAL, autoincrement=False, nullable=False),
-        sa.PrimaryKeyConstraint("item", "seq", name="pk_about"),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
-        "annotators",
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.Column("is_active", sa.Boolean(), nullable=False),
-        sa.Column("code", sa.Text(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=False),
-        sa.Column("kinds", sa.JSON(none_as_null=True), nullable=True),
-        sa.PrimaryKeyConstraint("number", name="pk_annotators"),
-        sa.UniqueConstraint("name", name="uq_annotators_name"),
-    )
-    op.create_table(
-        "artifacts",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("revision", sa.BigInteger(), nullable=False),
-        sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name="pk_artifacts"),
-    )
-    op.create_table(
-        "changes",
-        sa.Column("topic", sa.Text(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("topic", name="pk_changes"),
-    )
-    op.create_table(
-        "groups",
-        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=False),
-        sa.Column("first_revision", sa.BigInteger(), nullable=False),
-        sa.Column("last_revision", sa.BigInteger(), nullable=False),
-        sa.Column("came_from", sa.JSON(), nullable=False),
-        sa.Column("merged_into", sa.Integer(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name="pk_groups"),
-    )
-    op.create_table(
-        "items",
-        sa.Column("row", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=True),
-        sa.Column("region", sa.JSON(none_as_null=True), nullable=True),
-        sa.Column("text", sa.Text(), nullable=True),
-        sa.Column("columns", sa.JSON(), nullable=False),
-        sa.Column("meta", sa.JSON(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=True),
-        sa.Column("set_aside", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("row", name="pk_items"),
-        sa.UniqueConstraint("id", name="uq_items_id"),
-    )
-    op.create_index("ix_items_hash", "items", ["hash"])
-    op.create_table(
-        "jobs",
-        sa.Column("id", SERIAL, nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("arguments", sa.JSON(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("annotator", sa.Text(), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("finished", sa.Double(), nullable=True),
-        sa.Column("result", sa.JSON(none_as_null=True), nullable=True),
-        sa.Column("error", sa.Text(), nullable=True),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("worker", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name="pk_jobs"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index("ix_jobs_status", "jobs", ["status"])
-    op.create_table(
-        "leases",
-        sa.Column("token", sa.Text(), nullable=False),
-        sa.Column("annotator", sa.Text(), nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=False),
-        sa.Column("revision", sa.BigInteger(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("expires", sa.Double(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("token", name="pk_leases"),
-    )
-    op.create_index("ix_leases_annotator", "leases", ["annotator"])
-    op.create_index("ix_leases_question", "leases", ["question"])
-    op.create_index("ix_leases_state_expires", "leases", ["state", "expires"])
-    op.create_table(
-        "log",
-        sa.Column("seq", SERIAL, autoincrement=False, nullable=False),
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("line", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("question", sa.Text(), nullable=True),
-        sa.Column("repeat", sa.Integer(), nullable=False),
-        sa.Column("value", sa.BigInteger(), nullable=True),
-        sa.Column("annotator", sa.Text(), nullable=False),
-        sa.Column("revokes", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("seq", name="pk_log"),
-        sa.UniqueConstraint("id", name="uq_log_id"),
-    )
-    op.create_index("ix_log_annotator_seq", "log", ["annotator", "seq"])
-    op.create_index("ix_log_question", "log", ["question"])
-    op.create_index("ix_log_revokes", "log", ["revokes"])
-    op.create_table(
-        "pool",
-        sa.Column("rank", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=False),
-        sa.Column("is_check", sa.Boolean(), nullable=False),
-        sa.Column("probability", sa.Double(), nullable=True),
-        sa.Column("score", sa.Double(), nullable=False),
-        sa.Column("revision", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("rank", name="pk_pool"),
-        sa.UniqueConstraint("question", name="uq_pool_question"),
-    )
-    op.create_table(
-        "results",
-        sa.Column("revision", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.Double(), nullable=False),
-        sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("revision", name="pk_results"),
-    )
-    op.create_table(
-        "settings",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("value", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name="pk_settings"),
-    )
-    op.create_table(
-        "tokens",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("secret", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("annotator", sa.Text(), nullable=True),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("expires", sa.Double(), nullable=True),
-        sa.Column("is_revoked", sa.Boolean(), nullable=False),
-        sa.Column("parent", sa.Text(), nullable=True),
-        sa.Column("scope", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_tokens"),
-        sa.UniqueConstraint("secret", name="uq_tokens_secret"),
-    )
-    op.create_index("ix_tokens_annotator", "tokens", ["annotator"])
-    op.create_index("ix_tokens_parent", "tokens", ["parent"])
-    op.create_table(
-        "worker",
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("token", sa.Text(), nullable=True),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("heartbeat", sa.Double(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("detail", sa.Text(), nullable=False),
-        sa.Column("revision", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("number", name="pk_worker"),
-    )
-    op.bulk_insert(
-        sa.table("changes", sa.column("topic", sa.Text), sa.column("number", sa.BigInteger)),
-        [{"topic": topic, "number": 0} for topic in TOPICS],
-    )
+    TABLES.create_all(op.get_bind(), checkfirst=False)
+    changes = [{"topic": topic, "number": 0} for topic in TOPICS]
+    op.bulk_insert(TABLES.tables["changes"], changes)
