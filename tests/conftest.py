@@ -29,8 +29,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="module")
-def small_search() -> Iterator[None]:
-    """Search fewer partitions, for tests of promises that hold however many are searched."""
+def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Search fewer partitions, for tests of promises that hold however many are searched.
+
+    With the slow tests (`make test-all`) these tests search as many as users do.
+    """
+    if "not slow" not in request.config.option.markexpr:
+        yield
+        return
     from clew.cluster.correlation import _search as annealing
     from clew.cluster.guided import _search as guided
 

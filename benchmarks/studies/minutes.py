@@ -30,7 +30,7 @@ FEW_GROUPS = ("letters_ijlt",)
 MOST_CLASSES = 20
 GOALS = (0.8, 0.9, 0.95)
 #: A person stops after so many minutes, or at the last goal; the model learns every few answers.
-CAP, BATCH = 10.0, 3
+CAP, BATCH = 20.0, 3
 #: Share of the misses on a screen that concern whole classes.
 TOGETHER = 0.5
 #: Seconds of sorting by hand: for an item, for each pile that is looked at, to put it down.
@@ -131,7 +131,7 @@ class Clock:
 class MinutesStudy(Study):
     """The study of minutes."""
 
-    n_trials: int = 3
+    n_trials: int = 10
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "minutes"
 

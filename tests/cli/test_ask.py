@@ -350,9 +350,22 @@ def test_groups_are_chosen_by_number(ask, rows, here, options):
     assert others[-1]["bad"] == [others[-1]["items"][0]]
     if options:
         assert objects(done)[0]["parts"] == first["parts"]
-    refused = ask(rows, [], "--kinds", "confirm")
-    assert refused.exit_code == 2
-    assert "unknown kind 'confirm'" in refused.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_strangers_are_ticked_by_their_numbers(ask, rows, here, options):
+    done = ask(rows, ["9", "1", "all", "k", "u", "bad 1"], "--kinds", "confirm", *options)
+    assert "'9' is not an answer" in done.stdout
+    records = list(map(json.loads, (here / "answers.jsonl").read_text().splitlines()))
+    first, second, third, retraction, last = records
+    assert {record.get("kind", "confirm") for record in records} == {"confirm"}
+    n_examples = first["parts"][0]
+    assert first["answer"] == first["items"][n_examples : n_examples + 1]
+    assert first["shown"] == first["items"]
+    assert (second["answer"], third["answer"]) == ([], "dont_know")
+    assert retraction["revokes"] == third["id"]
+    assert last["items"] == third["items"]
+    assert last["bad"] == [last["items"][last["parts"][0]]]
 
 
 def test_auto_asks_pairs_and_groups(ask, rows, here):

@@ -185,6 +185,32 @@ def test_keys_answer_and_a_held_key_answers_once(tmp_path, monkeypatch):
     assert words(tmp_path / "answers.jsonl") == ["same", "different", None]
 
 
+@pytest.mark.slow  # starts a process
+def test_strangers_are_ticked_and_unticked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at},{at % 2}.{at}" for at in range(12)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x", *lines]))
+    terminal = Terminal("x.csv", "-j", "1", "--annotator", "ann", "--kinds", "confirm")
+    terminal.until("do not belong to the group.*all others belong")
+    time.sleep(0.4)
+    terminal.press("1")
+    terminal.until("✗ 1")
+    terminal.press("a")
+    terminal.until("saved: strangers 1")
+    terminal.press("u")
+    terminal.until("taken back")
+    for key in "11":
+        time.sleep(0.4)
+        terminal.press(key)
+    time.sleep(0.4)
+    terminal.press("a")
+    terminal.until("saved: all belong")
+    terminal.press("q")
+    assert terminal.end() == 0
+    first, _, last = words(tmp_path / "answers.jsonl")
+    assert (len(first), last) == (1, [])
+
+
 @pytest.fixture
 def keyboard(monkeypatch):
     """Keys of a terminal in this process: a function that types, and the keys that read them."""

@@ -24,6 +24,8 @@ from clew.cli.report import png
 from clew.datasets import Dataset, load
 from clew.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 KEYS = ["ari_no_answers", "ari_ward", "ari", "answers", "wrong", "doubted", "doubted_wrong"]
 SMALL = ("--seeds", "1", "--n-answers", "200")
 

@@ -216,8 +216,7 @@ def test_tables_of_a_grouping_have_the_documented_columns(
     doubtful = Path("groups.doubtful.csv").read_text("utf-8").partition("\n")[0]
     section = CLI_PAGE.partition("### What it writes\n")[2].partition("\n### ")[0]
     first, _, second = section.partition("`--doubtful`, by default")
-    # Groups have names only with --names.
-    assert [one for one in _first_column(first) if one != "name"] == groups.strip().split(",")
+    assert _first_column(first) == groups.strip().split(",")
     assert sorted(_first_column(second)) == sorted(doubtful.strip().split(","))
 
 

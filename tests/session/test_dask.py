@@ -11,6 +11,8 @@ from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidDataError
 from clew.session import _items
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'clew[scale]'")
 
 X, Y = make_blobs(240, n_features=3, centers=3, cluster_std=1.0, random_state=0)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from clew.answers import AUTO_KINDS, KINDS, QUESTION_KINDS, Kind, as_kind
+from clew.answers import AUTO_KINDS, QUESTION_KINDS, Kind, as_kind
 from clew.exceptions import InvalidConstraintsError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,17 +19,10 @@ INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(path_type=Path)
 
 
-#: What a terminal has room for.
-ASKED_KINDS: tuple[Kind, ...] = (*KINDS, "which_of")
-
-
 class Kinds(click.ParamType[tuple[Kind, ...]]):
     """Kinds of questions, separated by commas."""
 
     name = "kinds"
-
-    def __init__(self, *, every: bool = False) -> None:
-        self.allowed = QUESTION_KINDS if every else ASKED_KINDS
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -41,7 +34,7 @@ class Kinds(click.ParamType[tuple[Kind, ...]]):
             if value.strip().casefold() == "auto":
                 return AUTO_KINDS
             names = value.split(",")
-            return tuple(dict.fromkeys(as_kind(name, self.allowed) for name in names))
+            return tuple(dict.fromkeys(as_kind(name, QUESTION_KINDS) for name in names))
         except InvalidConstraintsError as error:
             self.fail(str(error), param, ctx)
 

@@ -77,7 +77,7 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
 )
 @click.option(
     "--kinds",
-    type=Kinds(every=True),
+    type=Kinds(),
     default=("pair",),
     show_default="pair",
     metavar="auto|pair,triplet,odd_one_out,which_of,confirm",

@@ -162,7 +162,25 @@ class StoreSession:
         return self.store.undo(annotator)
 
     def retract(self, question: Question, *, annotator: str = "") -> Answer:
-        """Take one answer back, as `Session.retract` does."""
+        """Take one answer back, as `Session.retract` does.
+
+        Parameters
+        ----------
+        question : Question
+            The question, by its ids or its rows.
+        annotator : str, default=""
+            Who answered it.
+
+        Returns
+        -------
+        Answer
+            The newest answer that stood.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is none.
+        """
         wanted = _key(self._named(question))
         for each in self.store.log(annotator=annotator, only_standing=True, newest_first=True):
             if isinstance(each.entry, Answer) and _key(each.entry.question) == wanted:

@@ -13,6 +13,8 @@ from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, NoGroupsWarning
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N_ROWS = 90
 
 

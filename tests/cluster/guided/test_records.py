@@ -19,6 +19,8 @@ from clew.cluster.guided._records import (
     tiny_groups,
 )
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 N_GROUPS = 150
 
 

@@ -12,6 +12,8 @@ from clew import Constraints, Session
 from clew.cluster import GuidedClustering
 from clew.constraints._closure import implied_partition
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 NAMES = "abcdef"
 
 

@@ -30,6 +30,7 @@ ASK = {
     "odd_one_out": "which one is the odd one out?",
     "triplet": "which of 1 and 2 is more like the first?",
     "which_of": "to which of these groups does the first belong?",
+    "confirm": "which of these do not belong to the group?",
 }
 
 
@@ -56,13 +57,13 @@ class Lines:
         question = asked.question
         self._kind, self._n_groups = question.kind, asked.n_groups
         choices = ", ".join(key.label for key in keys_of(question.kind, asked.n_groups))
-        first = 0 if question.kind in ("triplet", "which_of") else 1
+        first = 0 if question.kind == "triplet" or question.parts else 1
         hint = f"; {HINTS[question.kind]}" if question.kind in HINTS else ""
         flags = "not comparable, bad 1"
         lines = [
             f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {flags}; undo, quit)"
         ]
-        shown = asked.groups if question.kind == "which_of" else [(row,) for row in asked.shown]
+        shown = asked.groups if question.parts else [(row,) for row in asked.shown]
         lines += [
             f"  {at or ' '} {', '.join(printable(self._items.ids[row]) for row in rows)}"
             for at, rows in enumerate(shown, start=first)

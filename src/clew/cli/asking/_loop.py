@@ -318,7 +318,9 @@ class AskLoop:
         n = len(self.file.entries)
         random = RandomState((self.seed + 7919 * n) % 2**32)
         first = question.rows[:1] if question.kind == "triplet" else ()
-        if question.kind == "which_of":  # groups are in the order of their probabilities
+        if (
+            question.parts
+        ):  # groups are in the order of their probabilities, members in a random one
             first = question.rows
         others = random.permutation(question.rows[len(first) :]).tolist()
         return Asked(question, (*first, *others), len(self.file.standing) + 1)

@@ -19,8 +19,8 @@ from clew.answers import (
     Question,
 )
 
-#: Largest number of groups that a which-of question shows.
-MOST_GROUPS: Final = 6
+#: Largest number of groups that a which-of question shows, and of members that a confirm one does.
+MOST_GROUPS, MOST_MEMBERS = 6, 8
 
 
 class Command(NamedTuple):
@@ -53,6 +53,8 @@ class Asked(NamedTuple):
         if meaning.startswith(BAD):
             return BAD_ITEM
         rows = self.question.rows
+        if self.question.kind == "confirm":
+            return sum(1 << int(label) - 1 for label in meaning.split()[1:])
         if self.question.kind == "which_of":
             return int(meaning) - 1
         if self.question.kind == "triplet":
@@ -68,12 +70,15 @@ class Asked(NamedTuple):
 
     @property
     def n_groups(self) -> int:
-        """Number of groups that are shown; for other kinds the largest number."""
-        return len(self.question.parts) - 1 if self.question.parts else MOST_GROUPS
+        """Number of groups, or members of one, that are shown; else the largest number."""
+        return len(self.groups) - 1 if self.question.parts else MOST_GROUPS
 
     @property
     def groups(self) -> list[tuple[int, ...]]:
-        """The item of a which-of question, and the examples of each group."""
+        """What has a number: an item and the examples of each group, or those and each member."""
+        if self.question.kind == "confirm":
+            n_examples = self.question.parts[0]
+            return [self.shown[:n_examples], *((row,) for row in self.shown[n_examples:])]
         ends = accumulate(self.question.parts)
         parts = zip(self.question.parts, ends, strict=True)
         return [self.shown[end - size : end] for size, end in parts]
@@ -90,6 +95,9 @@ class Asked(NamedTuple):
         if self.question.kind == "pair" or code < 0:
             keys = (*ANSWERS[self.question.kind], *FLAGS)
             return next(key.label for key in keys if WORDS.get(key.meaning) == code)
+        if self.question.kind == "confirm":
+            strangers = [str(at + 1) for at in range(self.n_groups) if code >> at & 1]
+            return f"strangers {', '.join(strangers)}" if strangers else "all belong"
         if self.question.kind == "which_of":
             return f"group {code + 1}"
         rows = self.question.rows
@@ -107,6 +115,8 @@ WORDS: Final[Mapping[str, int]] = {
 }
 #: An answer that an item cannot be judged is this, and the number of the item on the screen.
 BAD: Final = "bad_item "
+#: An answer to a confirm question is this, and the numbers of the strangers.
+STRANGERS: Final = "strangers"
 
 
 class Key(NamedTuple):
@@ -143,6 +153,10 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         Key("n", "none of these", "none_of_these", ("none", "7")),
         DONT_KNOW_KEY,
     ),
+    "confirm": (
+        Key("a", "all others belong", STRANGERS, ("all", "all belong")),
+        DONT_KNOW_KEY,
+    ),
 }
 NOT_COMPARABLE_KEY: Final = Key("c", "not comparable", "not_comparable", ("cannot be compared",))
 #: Answers about the question, of every kind.
@@ -150,7 +164,10 @@ FLAGS: Final = (NOT_COMPARABLE_KEY,)
 #: Asks which item cannot be judged.
 BAD_KEY: Final = Key("b", "bad item", "bad_item", ("bad",))
 #: Said below a question: two answers that are easily confused.
-HINTS: Final[Mapping[Kind, str]] = {"odd_one_out": "if all three differ: don't know"}
+HINTS: Final[Mapping[Kind, str]] = {
+    "odd_one_out": "if all three differ: don't know",
+    "confirm": "the numbers of those that do not belong",
+}
 COMMANDS: Final[Mapping[str, tuple[Command, tuple[str, ...]]]] = {
     "u": (UNDO, ("undo",)),
     "o": (OPEN, ("open",)),
@@ -167,7 +184,7 @@ def keys_of(kind: Kind, n_groups: int = MOST_GROUPS) -> tuple[Key, ...]:
 
 def labels_of(kind: Kind, n_groups: int = MOST_GROUPS) -> tuple[str, ...]:
     """Return the numbers of the items on the screen; 0: the first of a triplet, or the item."""
-    if kind == "which_of":
+    if kind in ("which_of", "confirm"):
         return tuple(map(str, range(n_groups + 1)))
     return tuple(map(str, range(3))) if kind == "triplet" else tuple("123"[: N_ROWS[kind]])
 
@@ -196,6 +213,9 @@ def meaning(kind: Kind, text: str, n_groups: int = MOST_GROUPS) -> str | Command
         return f"{BAD}{label}"
     if plain in (BAD_KEY.key, BAD_KEY.meaning, BAD_KEY.label, *BAD_KEY.others):
         return BAD_COMMAND
+    numbers = plain.replace(",", " ").split()
+    if kind == "confirm" and numbers and set(numbers) <= set(labels_of(kind, n_groups)[1:]):
+        return " ".join((STRANGERS, *dict.fromkeys(numbers)))
     for answer in (*keys_of(kind, n_groups), *FLAGS):
         if plain in (answer.key, answer.meaning.replace("_", " "), *answer.others):
             return answer.meaning

@@ -31,6 +31,8 @@ from clew.cli.asking._replies import (
     FLAGS,
     HINTS,
     MOST_GROUPS,
+    MOST_MEMBERS,
+    STRANGERS,
     Asked,
     Command,
     commands_of,
@@ -47,12 +49,14 @@ QUESTIONS = {
     "odd_one_out": "Which one is the odd one out?",
     "triplet": "Which one is more like the first?",
     "which_of": "To which group does the first belong?",
+    "confirm": "Which of these do not belong to the group?",
 }
 LABELS = {
     "pair": ("1", "2"),
     "odd_one_out": ("1", "2", "3"),
     "triplet": ("the first", "1", "2"),
     "which_of": ("the first", *(f"group {number}" for number in range(1, MOST_GROUPS + 1))),
+    "confirm": ("the group", *map(str, range(1, MOST_MEMBERS + 1))),
 }
 NAMES_OF_KEYS = {"\r": "Enter", "\n": "Enter", "\x1b": "Esc", " ": "the space bar"}
 #: Lines around the cards.
@@ -70,6 +74,8 @@ class Terminal:
         self._keys = Keys(self._redraw, self._held_back)
         self._file = SideBySide()
         self._shown: tuple[Asked, AskProgress] | None = None
+        #: Numbers of the strangers on a screen of members, as they were ticked.
+        self._ticked: list[str] = []
         self._note = ""
         if items.n_left_out:
             n = counted(items.n_left_out, "file")
@@ -92,7 +98,7 @@ class Terminal:
 
     def show(self, asked: Asked, progress: AskProgress) -> None:
         """Draw a question."""
-        self._shown = asked, progress
+        self._shown, self._ticked = (asked, progress), []
         self._redraw()
         self._note = ""
         self._keys.shown()
@@ -110,8 +116,20 @@ class Terminal:
             elif found == BAD_COMMAND:
                 if bad := self._bad_item():
                     return bad
+            elif asked.question.kind == "confirm" and isinstance(found, str) and STRANGERS in found:
+                if found == STRANGERS:
+                    return " ".join((STRANGERS, *self._ticked))
+                self._tick(key)
             elif found is not None and key != " ":
                 return found
+
+    def _tick(self, key: str) -> None:
+        """Mark a member as a stranger, or no longer."""
+        if key in self._ticked:
+            self._ticked.remove(key)
+        else:
+            self._ticked.append(key)
+        self._redraw()
 
     def _bad_item(self) -> str:
         """Ask which item cannot be judged; empty if the person goes back."""
@@ -230,7 +248,11 @@ class Terminal:
         console, items = self._console, self._items
         height = max(LEAST_LINES, console.height - N_OTHERS)
         # Groups are shown by their first examples: there is little room.
-        labels, rows = LABELS[asked.question.kind][: len(asked.heads)], asked.heads
+        rows = asked.heads
+        labels = [
+            f"✗ {label}" if label in self._ticked else label
+            for label in LABELS[asked.question.kind][: len(rows)]
+        ]
         folder = items.folder
         if folder is not None and self._protocol in ("kitty", "iterm"):
             paths = [items.path(row) for row in rows]

@@ -43,10 +43,10 @@ IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
     type=Kinds(),
     default=("pair",),
     show_default="pair",
-    metavar="auto|pair,triplet,odd_one_out,which_of",
+    metavar="auto|pair,triplet,odd_one_out,which_of,confirm",
     help="What is asked: whether two are the same; which of two is more like a third; which of "
-    "three is the odd one out; to which of up to six groups one belongs. auto: pairs and groups, "
-    "whichever tell most per second.",
+    "three is the odd one out; to which of up to six groups one belongs; which of up to eight "
+    "members do not belong to their group. auto: pairs and groups, whichever tell most per second.",
 )
 @click.option(
     "-n",

@@ -37,7 +37,7 @@ N_RANKED = 2000
 N_OF_KIND = 300
 #: Factor of the value of pairs beside which-of questions: the best of all pairs is more often
 #: overestimated than the best of few groups.
-BEST_OF_ALL_PAIRS = 0.8
+BEST_OF_ALL_PAIRS = 0.65
 #: Value of pairs that cannot be asked.
 NOT_ASKED = -1.0
 #: Range to which the probability of a wrong answer is clipped.
