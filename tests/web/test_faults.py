@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.app import hour
-from benchmarks.app._served import Served
+from benchmarks.app._served import Served, wait_until
 
 from clew.answers import Answer
 
 pytestmark = pytest.mark.slow
 KEYS = "12k"
-
-
-def until(holds: Callable[[], Any], seconds: float = 60) -> None:
-    """Wait until something holds; fail if it does not."""
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert holds()
 
 
 def workers_of(place: Path) -> list[int]:
@@ -42,7 +33,7 @@ def served(tmp_path: Path, draw: Any) -> Iterator[Served]:
     one.start()
     yield one
     one.stop()
-    until(lambda: not workers_of(one.place))
+    wait_until(lambda: not workers_of(one.place), 60, "the end of the workers")
 
 
 @pytest.fixture
@@ -92,14 +83,14 @@ def test_a_killed_server_loses_nothing(served: Served, two: Any) -> None:
             one.page.evaluate("dispatchEvent(new Event('online'))")
         two[0].saved(n_pressed)
     check_log(two, n_pressed)
-    until(lambda: len(workers_of(served.place)) == 1)
+    wait_until(lambda: len(workers_of(served.place)) == 1, 60, "the end of old workers")
 
 
 @pytest.mark.browser
 def test_a_killed_worker_is_not_noticed(served: Served, two: Any) -> None:
     """Two people answer while the worker is killed twice; another one learns everything."""
     store, n_pressed = two[0].site.store, 0
-    until(lambda: store.result_revision() is not None, 120)
+    wait_until(lambda: store.result_revision() is not None, 120, "the first result")
     for _ in range(2):
         for one in two:
             one.press("1")
@@ -109,9 +100,9 @@ def test_a_killed_worker_is_not_noticed(served: Served, two: Any) -> None:
             for one in two:
                 one.press(key)
         n_pressed += 2 + 2 * len(KEYS)
-        until(lambda killed=killed: served.worker_pid() not in (None, killed))
+        wait_until(lambda: served.worker_pid() not in (None, killed), 60, "another worker")  # noqa: B023
     check_log(two, n_pressed)
-    until(lambda: store.result_revision() == store.last_seq(), 120)
+    wait_until(lambda: store.result_revision() == store.last_seq(), 120, "learning")
     assert store.worker().is_alive
     for one in two:
         assert one.page.locator(".note-strip:visible").count() == 0

@@ -50,6 +50,11 @@ def problem_response(
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page."""
+    return request.method == "GET" and "text/html" in request.headers.get("accept", "")
+
+
 def not_found() -> Problem:
     """Return the failure for what is not there, and for what is not theirs to see."""
     return Problem(404, "There is nothing here, or it is not yours to see.")
@@ -61,7 +66,7 @@ def add_problems(app: FastAPI, page: Callable[[Request, int, str], Response]) ->
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers) if error.headers else None
-        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+        if wants_page(request):
             return await run_in_threadpool(page, request, error.status_code, str(error.detail))
         return problem_response(error.status_code, str(error.detail), headers)
 
@@ -85,7 +90,9 @@ def add_problems(app: FastAPI, page: Callable[[Request, int, str], Response]) ->
         return problem_response(503, str(error), {"Retry-After": "2"})
 
     @app.exception_handler(ClewError)
-    async def _clew(_: Request, error: ClewError) -> JSONResponse:
+    async def _clew(request: Request, error: ClewError) -> Response:
+        if wants_page(request):
+            return await run_in_threadpool(page, request, 422, str(error))
         return problem_response(422, str(error))
 
     @app.exception_handler(Exception)

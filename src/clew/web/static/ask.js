@@ -27,6 +27,7 @@ const KEYS = {
   help: '?',
   send: 'enter'
 };
+const SMALL = 360;  // pixels up to which pictures are shown larger than they are
 const LETTERS = 'ABC';
 const ORDER = {
   pair: 'AB',
@@ -90,8 +91,15 @@ export async function request(url, method = 'GET', body = undefined) {
   if (reply.ok) return reply.status === 204 ? null : reply.json();
   const problem = await reply.json().catch(() => ({}));
   const wait = Number(reply.headers.get('Retry-After')) || 0;
-  const kind =
-    {401: 'ended', 429: 'busy', 503: 'busy', 502: 'offline', 504: 'offline', 507: 'storage'}[reply.status] ??
+  const kind = {
+    401: 'ended',
+    429: 'busy',
+    503: 'busy',
+    502: 'offline',
+    504: 'offline',
+    507: 'storage',
+    409: 'stale'
+  }[reply.status] ??
     'refused';
   throw new Failure(kind, problem.detail ?? problem.title ?? `${reply.status}`, wait);
 }
@@ -125,8 +133,7 @@ export async function openOutbox(name) {
   }).catch(() => null);  // a private window without storage: the outbox lives in memory
   const rows = [];
   const act = (mode, work, durability = 'relaxed') => db && new Promise((resolve, reject) => {
-    const step = db.transaction('entries', mode, {durability}),
-          job = work(step.objectStore('entries'));
+    const step = db.transaction('entries', mode, {durability}), job = work(step.objectStore('entries'));
     step.oncomplete = () => resolve(job?.result);
     step.onerror = () => reject(step.error);
   });
@@ -172,6 +179,12 @@ const shuffled = list => {
   return out;
 };
 
+/** Shows a small picture larger, so that people need not bend over it. */
+function grow(img) {
+  const factor = Math.min(3, SMALL / Math.max(img.naturalWidth, img.naturalHeight));
+  if (factor > 1) img.style.width = `${Math.round(img.naturalWidth * factor)}px`;
+}
+
 /** Draws one item; returns its node and a promise that holds when its media are decoded. */
 function drawItem(item, tag, t, actions) {
   const label = t(`item.${item.kind}`, {tag});
@@ -189,7 +202,7 @@ function drawItem(item, tag, t, actions) {
           icon('zoom'))));
     shot.addEventListener('click', actions.zoom);
     shot.addEventListener('pointermove', event => actions.aim(event, shot));
-    const ready = img.decode().catch(() => {
+    const ready = img.decode().then(() => grow(img)).catch(() => {
       node.classList.add('is-broken');
       shot.replaceChildren(h('p', {class: 'broken'}, icon('off'), h('span', {}, t('ask.broken', {tag}))));
     });

@@ -107,7 +107,8 @@ function consequence(preview) {
                                                       t('group.new');
   const way = one => t('preview.move', {n: one.n, before: name(one.before), after: name(one.after)});
   const many = [...ways.values()].sort((a, b) => b.n - a.n);
-  const list = [h('li', {}, t(moves.length ? 'preview.moves' : 'preview.none', {n: moves.length}),
+  const first = moves.length ? 'preview.moves' : contradicts.length ? 'preview.outweighed' : 'preview.none';
+  const list = [h('li', {}, t(first, {n: moves.length}),
     many.length ? h('span', {class: 'faint', dir: 'auto'}, ` ${many.slice(0, 5).map(way).join('; ')}`) : '')];
   if (contradicts.length) {
     const {annotator, said = '', at} = contradicts[0];
@@ -177,6 +178,10 @@ function ask(kind, {choose = kind === 'move'} = {}) {
     } catch (problem) {
       error.textContent = problem.message;
       go.disabled = false;
+      if (problem.kind === 'stale') {  // newer groups: say what it would do to those
+        data.revision = (await request(`${api}/status`)).revision;
+        show();
+      }
     }
   });
   show();
@@ -215,7 +220,7 @@ $('#merge-with')?.addEventListener('click', () => {
   choose(examples(data.group), data.group);
   ask('merge', {choose: true});
 });
-$('#lock')?.addEventListener('click', () => {
+$('#lock-group')?.addEventListener('click', () => {
   choose(data.members, data.group);
   ask('lock');
 });

@@ -220,7 +220,8 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
       });
       return h('tr', {}, h('td', {}, h('label', {class: 'check'}, check)),
         h('td', {class: 'mono', dir: 'auto'}, id),
-        h('td', {dir: 'auto'}, `${nameOf(points.group[i])}${points.line[i] === 'd' && points.group[i] >= 0 ? ' ×' : ''}`),
+        h('td', {dir: 'auto'},
+          `${nameOf(points.group[i])}${points.line[i] === 'd' && points.group[i] >= 0 ? ' ×' : ''}`),
         h('td', {class: 'num'}, `${Math.round(100 * points.sure[i])} %`));
     }));
   }

@@ -4,7 +4,8 @@ import {$, $$, api, finished, request} from './shell.js';
 
 /** Says how many items would move, and which from where to where. */
 function tell(out, result, names = {}, title = '') {
-  const n = result.n_moved ?? result.moves.length, words = {0: out.dataset.none, 1: out.dataset.one}[n] ?? out.dataset.other;
+  const n = result.n_moved ?? result.moves.length,
+        words = {0: out.dataset.none, 1: out.dataset.one}[n] ?? out.dataset.other;
   const nameOf = id => names[id] ?? names[-1];
   const list = result.moves.slice(0, 12).map(
     one => h('li', {class: 'row'}, h('span', {class: 'mono grow', dir: 'auto'}, one.id),
