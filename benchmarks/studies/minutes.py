@@ -131,7 +131,7 @@ class Clock:
 class MinutesStudy(Study):
     """The study of minutes."""
 
-    n_trials: int = 10
+    n_trials: int = 5
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "minutes"
 
