@@ -249,6 +249,11 @@ def merged(X: Floats, y: Ints, clock: Clock) -> None:
             clock.note(labels)
 
 
+def figure(minutes: float) -> str:
+    """Minutes as text; a dash where not every set was measured."""
+    return "–" if np.isnan(minutes) else f"{minutes:.1f}"
+
+
 class MinutesReport:
     """The parts of the report, made of the results."""
 
@@ -263,8 +268,8 @@ class MinutesReport:
         return found.astype(float).reindex(jaccard.index).fillna(CAP)
 
     def _mean(self, method: Method, cell: Cell, goal: float, names: Sequence[str]) -> float:
-        every = averaged([self._minutes(name, method, cell, goal) for name in names])
-        return float(every.mean())
+        every = [self._minutes(name, method, cell, goal) for name in names]
+        return float(averaged(every).mean()) if all(map(len, every)) else float("nan")
 
     def _text(self, name: str, method: Method, cell: Cell, goal: float) -> str:
         found = self._minutes(name, method, cell, goal)
@@ -315,11 +320,11 @@ class MinutesReport:
                 averaged([self.results.values(name, cell, SORT, what) for name in self.sets])
                 for what in ("end", "jaccard")
             )
-            repaired = averaged([self._minutes(name, REPAIRED, cell) for name in self.sets])
-            auto = averaged([self._minutes(name, AUTO, PEOPLE[0]) for name in self.sets])
+            repaired = self._mean(REPAIRED, cell, 0.95, self.sets)
+            auto = self._mean(AUTO, PEOPLE[0], 0.95, self.sets)
             rows.append([
-                cell.name, f"{ends.mean():.1f}", f"{jaccard.mean():.2f}", f"{repaired.mean():.1f}",
-                f"{auto.mean():.1f}",
+                cell.name, f"{ends.mean():.1f}", f"{jaccard.mean():.2f}", figure(repaired),
+                figure(auto),
             ])  # fmt: skip
         header = ["sorting with", "minutes", "Jaccard at the end", "with repair to .95", "auto"]
         return Table(header, rows)
@@ -329,7 +334,7 @@ class MinutesReport:
         for cell in (PACES[0], PEOPLE[0], PACES[1]):
             pairs = self._mean(PAIRS, PEOPLE[0], 0.95, self.sets)
             which, auto = (self._mean(m, cell, 0.95, self.sets) for m in (WHICH, AUTO))
-            rows.append([f"{cell.factor:g}", *(f"{value:.1f}" for value in (pairs, which, auto))])
+            rows.append([f"{cell.factor:g}", *map(figure, (pairs, which, auto))])
         return Table(["factor", "pairs", "which of", "auto"], rows)
 
 
