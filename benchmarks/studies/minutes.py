@@ -131,7 +131,7 @@ class Clock:
 class MinutesStudy(Study):
     """The study of minutes."""
 
-    n_trials: int = 10
+    n_trials: int = 5
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "minutes"
 
@@ -271,6 +271,10 @@ class MinutesReport:
         if not len(found):
             return "–"
         return f"{'> ' if (found >= CAP).any() else ''}{found.mean():.1f}"
+
+    def odd(self) -> str:
+        n = len(self.results.values("digits", PEOPLE[0], ODD, "jaccard"))
+        return "1 trial" if n == 1 else f"{n} trials"
 
     def in_short(self) -> str:
         lines = []

@@ -14,8 +14,15 @@ from PIL import Image
 
 from clew.exceptions import FileFormatError, InvalidParameterError, MissingDependencyError
 from clew.features import _minilm, compute, extractor
-from clew.features._efficientnet import PACKAGE, EfficientNetLite, as_onnx, read_weights, tensors_of
-from clew.features._onnx import FLOAT, Graph
+from clew.features._efficientnet import (
+    FLOAT,
+    PACKAGE,
+    EfficientNetLite,
+    Graph,
+    as_onnx,
+    read_weights,
+    tensors_of,
+)
 from clew.items import Item
 
 

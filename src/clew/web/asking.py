@@ -33,7 +33,6 @@ from clew.web.problems import Problem, not_found
 SOURCE: Final = "clew serve"
 #: Longest text of an item that a page is given.
 MAX_TEXT: Final = 20_000
-Id = Field(min_length=1, max_length=200)
 
 
 class Body(BaseModel):

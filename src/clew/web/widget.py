@@ -13,7 +13,7 @@ import numpy as np
 
 from clew.answers import Answer, Question, Retraction, entry_from_json, new_id, now
 from clew.exceptions import ClewError, MissingDependencyError
-from clew.web.words import strings_of
+from clew.web.words import ask_strings
 
 if TYPE_CHECKING:
     from clew.session import Session
@@ -91,7 +91,7 @@ def widget(
     shown = AskWidget(
         look=_look(),
         sprite=(HERE / "templates" / "_sprite.html").read_text(encoding="utf-8"),
-        strings=_strings(),
+        strings=ask_strings(),
         settings=settings,
         height=height,
     )
@@ -104,13 +104,6 @@ def widget(
 
     shown.on_msg(answer)
     return shown
-
-
-def _strings() -> dict[str, Any]:
-    return strings_of(
-        "cancel", "close", "undo", "saved", "question", "hint", "answer", "item", "ask", "confirm",
-        "meter", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip", "state",
-    )  # fmt: skip
 
 
 def _look() -> str:

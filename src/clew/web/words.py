@@ -28,3 +28,11 @@ def say(key: str, /, **values: Any) -> str:
 def strings_of(*families: str) -> dict[str, Any]:
     """Return the part of the catalogue that a page's script needs."""
     return {key: text for key, text in strings().items() if key.partition(".")[0] in families}
+
+
+def ask_strings() -> dict[str, Any]:
+    """Return the texts of the asking module."""
+    return strings_of(
+        "cancel", "close", "undo", "saved", "question", "hint", "answer", "item", "ask", "confirm",
+        "meter", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip", "state",
+    )  # fmt: skip

@@ -13,11 +13,11 @@ from clew.store.base import Logged, Store
 from clew.web.accounts import Person, StoreOf, person_of
 from clew.web.api.answering import shown_again
 from clew.web.asking import Presenter, PresenterOf, logged_json
-from clew.web.pages.drawing import AnnotatorAt, ask_strings, draw, signed_out
+from clew.web.pages.drawing import AnnotatorAt, draw, signed_out
 from clew.web.pages.telling import told
 from clew.web.problems import not_found
 from clew.web.results import ResultsOf, news_of
-from clew.web.words import say
+from clew.web.words import ask_strings, say
 
 router = APIRouter(include_in_schema=False)
 #: Pairs of shapes of the practice run: the same, different, hard to tell.

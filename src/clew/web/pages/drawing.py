@@ -99,14 +99,6 @@ def worker_of(request: Request) -> dict[str, Any]:
     return {"model": model_of(worker), "detail": worker.detail if worker else ""}
 
 
-def ask_strings() -> dict[str, Any]:
-    """Return the texts of the asking module."""
-    return strings_of(
-        "cancel", "close", "undo", "saved", "question", "hint", "answer", "item", "ask", "confirm",
-        "meter", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip", "state",
-    )  # fmt: skip
-
-
 def group_strings() -> dict[str, Any]:
     """Return the texts of the gallery and of the map."""
     return strings_of(

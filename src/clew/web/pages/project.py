@@ -10,10 +10,10 @@ from clew.web import charts
 from clew.web.accounts import StoreOf, person_of
 from clew.web.api.exports import OF_PEOPLE
 from clew.web.api.people import get_people
-from clew.web.pages.drawing import AnnotatorAt, OwnerAt, ViewerAt, ask_strings, draw, group_strings
+from clew.web.pages.drawing import AnnotatorAt, OwnerAt, ViewerAt, draw, group_strings
 from clew.web.pages.progress import people_of
 from clew.web.results import ResultsOf
-from clew.web.words import say
+from clew.web.words import ask_strings, say
 
 router = APIRouter(include_in_schema=False)
 #: Keys that may be changed, with what they do.

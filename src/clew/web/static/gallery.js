@@ -220,7 +220,7 @@ $('#merge-with')?.addEventListener('click', () => {
   choose(examples(data.group), data.group);
   ask('merge', {choose: true});
 });
-$('#lock')?.addEventListener('click', () => {
+$('#lock-group')?.addEventListener('click', () => {
   choose(data.members, data.group);
   ask('lock');
 });

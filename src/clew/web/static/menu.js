@@ -1,5 +1,5 @@
 // The menu of small screens, on every page.
-const menu = document.getElementById('menu'), nav = document.getElementById('nav');
+const menu = document.getElementById('menu-button'), nav = document.getElementById('nav');
 const open = on => {
   nav.classList.toggle('is-open', on);
   menu.setAttribute('aria-expanded', on);
