@@ -25,7 +25,7 @@ def script_bytes(browser: Any, folder: Path) -> tuple[int, int]:
     with serving(pictures_in(folder), "--no-worker") as served:
         page = page_of(browser, served)
         done: list[Any] = []
-        page.on("requestfinished", done.append)
+        page.on("requestfinished", lambda one: done.append(one))
         page.goto(f"{served.url}/ask")
         page.wait_for_selector(".set")
         scripts = [one for one in done if ".js" in one.url]

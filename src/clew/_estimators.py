@@ -155,6 +155,18 @@ class Estimator(BaseEstimator):
     _allowed: ClassVar[Mapping[str, AllowedValues]]
 
 
+class OfDistances(Estimator):
+    """An estimator of features, or of distances if its `metric` is "precomputed"."""
+
+    metric: Any  # a parameter of subclasses
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
+        return tags
+
+
 class ConstrainedEstimator(Estimator):
     """An estimator whose `fit` takes answers."""
 

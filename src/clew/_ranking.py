@@ -1,4 +1,4 @@
-"""The area under the ROC curve."""
+"""Ranks of values among others, and the area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ def weighted_auc(
     below = np.cumsum(negative) - negative
     total = positive.sum() * negative.sum()
     return float(positive @ (below + negative / 2) / total) if total else float("nan")
+
+
+def ranks_among(columns: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of a sorted column's values below each value of X, counting ties half."""
+    ranks = np.empty(X.shape)
+    for at, values in enumerate(columns.T):
+        below = np.searchsorted(values, X[:, at], side="left")
+        ranks[:, at] = (below + np.searchsorted(values, X[:, at], side="right")) / 2
+    return ranks / len(columns)

@@ -226,18 +226,29 @@ def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
         [Suggestion(Question("pair", ids=(site.ids[i], site.ids[j]))) for i, j in pairs]
     )
     ann = visit(site)
-    ann.page.add_init_script("localStorage.setItem('clew-ahead', '50')")
+    ann.expects("net::ERR_INTERNET_DISCONNECTED")
+    ann.go("/settings")
+    ann.page.get_by_label("Questions held in this browser").select_option("50")
     ann.go("/ask")
     ann.asked()
-    ann.page.wait_for_timeout(600)
-    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    ann.page.wait_for_load_state("load")
+    ann.page.wait_for_timeout(600)  # until all pictures are decoded
+    ann.page.context.set_offline(True)
+    given = []
     for i in range(50):
+        ann.asked()
+        given.append((frozenset(shown(ann)), i % 2 == 0))
         ann.press("12"[i % 2])
+    assert "50 answers kept in this browser" in ann.page.inner_text(".note-strip")
     assert len(site.standing()) == 0
-    ann.page.unroute("**/api/v1/**")
-    ann.page.evaluate("dispatchEvent(new Event('online'))")
+    ann.page.context.set_offline(False)
     ann.saved(50)
-    assert len({one.id for one in site.entries()}) == 50
+    ann.page.locator("#saved", has_text="All answers saved").wait_for()
+    assert len(site.entries()) == len({one.id for one in site.entries()}) == 50
+    stored = {(frozenset(map(str, one.question.ids)), bool(one.value)) for one in site.entries()}
+    assert stored == set(given)
+    ann.press("1")
+    ann.saved(51)
 
 
 @pytest.mark.slow

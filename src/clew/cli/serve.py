@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,14 +74,22 @@ def serve(
     with found.open_store() as store:
         link = owner_link(store, url + settings.base_path, name)
 
+    from clew.worker import WorkerProcess
+
+    process = WorkerProcess(os.fspath(found.folder))
+
     def ready() -> None:
         click.echo(f"Open {link}", err=True)
         click.echo("It works once; Ctrl-C ends the app, and nothing is lost.", err=True)
         if browser:
             open_browser(link)
+        if worker:  # the first question waits for no model
+            process.start()
 
-    with _worker(found) if worker else _nobody():
+    try:
         run(settings, sock, ready)
+    finally:
+        process.stop()
 
 
 def begin_project(place: Path) -> subprocess.Popen[bytes] | None:
@@ -111,17 +117,3 @@ def project_of(place: Path, making: subprocess.Popen[bytes] | None) -> Project:
     if making is not None and making.wait():
         raise click.exceptions.Exit(making.returncode)
     return Project.open(place if place.is_dir() else place.parent)
-
-
-@contextmanager
-def _worker(project: Project) -> Iterator[None]:
-    """Run a worker beside the app, and start it again if it dies."""
-    from clew.worker import WorkerProcess
-
-    with WorkerProcess(os.fspath(project.folder)):
-        yield
-
-
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield

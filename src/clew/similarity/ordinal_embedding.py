@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import guarded_fit
 from clew._parallel import Progress, ProgressReport
 from clew._random import RandomState, derived_seeds
+from clew._ranking import ranks_among
 from clew._validation import Allowed, AllowedValues, check_features, check_parameters
 from clew.answers import N_ROWS, Kind, Question, as_kind
 from clew.constraints import Constraints, Support, check_constraints
@@ -541,7 +542,7 @@ class RankKernelFeatures:
         """Choose pivots and components."""
         random = np.random.RandomState(self.seed)
         self._sorted = np.sort(X, axis=0)
-        ranks = self._ranks(X)
+        ranks = ranks_among(self._sorted, X)
         squared = euclidean_distances(_some(ranks, SAMPLE_ROWS, random), squared=True)
         apart = squared[squared > 0]
         self._width = WIDTH * (float(np.median(apart)) if apart.size else 1.0)
@@ -561,19 +562,11 @@ class RankKernelFeatures:
 
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows, (n_rows, n_components)."""
-        return np.asarray(self._kernel(self._ranks(X)) @ self._map - self._origin)
+        return np.asarray(self._kernel(ranks_among(self._sorted, X)) @ self._map - self._origin)
 
     def _kernel(self, ranks: Floats) -> Floats:
         squared = euclidean_distances(ranks, self._pivots, squared=True)
         return np.asarray(np.exp(-squared / self._width))
-
-    def _ranks(self, X: Floats) -> Floats:
-        """Return the share of fitted values below each value, counting ties half."""
-        ranks = np.empty(X.shape)
-        for at, values in enumerate(self._sorted.T):
-            below = np.searchsorted(values, X[:, at], side="left")
-            ranks[:, at] = (below + np.searchsorted(values, X[:, at], side="right")) / 2
-        return ranks / len(self._sorted)
 
 
 def _some(rows: Floats, n: int, random: np.random.RandomState) -> Floats:

@@ -71,11 +71,13 @@ def add_problems(app: FastAPI, page: Callable[[Request, int, str], Response]) ->
         return problem_response(error.status_code, str(error.detail), headers)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
         found = [
             {"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()
         ]
         first = f"{found[0]['where']}: {found[0]['what']}" if found else "The request is invalid."
+        if wants_page(request):
+            return await run_in_threadpool(page, request, 422, first)
         return problem_response(422, first, errors=found[:20])
 
     @app.exception_handler(StoreError)

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._composition import check_part, seeded_part
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress, ProgressReport, one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
@@ -43,7 +42,7 @@ class _Fitted(NamedTuple):
     clusterer: Any
 
 
-class DistanceClustering(ConstrainedClusterer):
+class DistanceClustering(OfDistances, ConstrainedClusterer):
     """Cluster given or learned distances: held-out answers choose between them.
 
     Learned distances do not help on all data: with many answers a clusterer that honors answers may
@@ -154,12 +153,6 @@ class DistanceClustering(ConstrainedClusterer):
         self.metric = metric
         self.n_folds = n_folds
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(

@@ -11,6 +11,7 @@ from sklearn.metrics import euclidean_distances
 
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
+from clew._ranking import ranks_among
 from clew._validation import check_matrix
 from clew.similarity import AdaptiveKNN
 
@@ -115,7 +116,7 @@ class RidgeSmoother:
 
     def _parts(self, X: Floats) -> tuple[Floats, ...]:
         """Return the features in one unit, and the ranks of their values."""
-        return X / self._unit, self._ranks(X)
+        return X / self._unit, ranks_among(self._sorted, X)
 
     def _kernel(self, parts: tuple[Floats, ...]) -> Floats:
         """Compute the kernel between rows and pivots: the mean of those of features and ranks."""
@@ -128,14 +129,6 @@ class RidgeSmoother:
     def _features(self, parts: tuple[Floats, ...]) -> Floats:
         """Map rows to features whose inner products approximate the kernel."""
         return np.asarray(self._kernel(parts) @ self._whiten)
-
-    def _ranks(self, X: Floats) -> Floats:
-        """Return the share of fitted values below each value, counting ties half."""
-        ranks = np.empty(X.shape)
-        for at, values in enumerate(self._sorted.T):
-            below = np.searchsorted(values, X[:, at], side="left")
-            ranks[:, at] = (below + np.searchsorted(values, X[:, at], side="right")) / 2
-        return ranks / len(self._sorted)
 
 
 def _median_squared_distance(ranks: Floats, seed: int) -> float:

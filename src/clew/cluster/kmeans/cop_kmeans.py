@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
@@ -31,7 +30,7 @@ from clew.metrics import n_violated
 __all__ = ["COPKMeans"]
 
 
-class COPKMeans(ConstrainedClusterer):
+class COPKMeans(OfDistances, ConstrainedClusterer):
     """K-means that keeps every must-link and every cannot-link, or raises if that is impossible.
 
     Parameters
@@ -164,12 +163,6 @@ class COPKMeans(ConstrainedClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
-from sklearn.utils import Tags
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew._warnings import warn
@@ -39,7 +38,7 @@ class Merges(NamedTuple):
     """Distance of the two groups, (n_merges,); 0 within must-link components."""
 
 
-class ConstrainedLinkage(ConstrainedClusterer):
+class ConstrainedLinkage(OfDistances, ConstrainedClusterer):
     """Agglomerative clustering that keeps every must-link and every cannot-link.
 
     Rows joined by must-links form one group from the start. The two nearest groups are merged
@@ -161,12 +160,6 @@ class ConstrainedLinkage(ConstrainedClusterer):
         self.linkage = linkage
         self.metric = metric
         self.distance_threshold = distance_threshold
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress, blocks, in_threads, one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
@@ -49,7 +48,7 @@ ROWS_PER_BLOCK = 256
 N_MORE_COLUMNS, N_PRODUCTS = 20, 8
 
 
-class HACC(ConstrainedClusterer):
+class HACC(OfDistances, ConstrainedClusterer):
     """Agglomerative clustering along the shortest edges, under hard answers.
 
     Must-links are merged first. Then all pairs of rows are visited in the order of their
@@ -160,12 +159,6 @@ class HACC(ConstrainedClusterer):
         self.n_runs = n_runs
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import Clusterer, guarded_fit
+from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._parallel import blocks
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
@@ -52,7 +51,7 @@ def best_run(search: Callable[[int], MedoidRun], seeds: list[int]) -> MedoidRun:
     return best
 
 
-class MedoidsClusterer(Clusterer):
+class MedoidsClusterer(OfDistances, Clusterer):
     """A clusterer that chooses rows as centers; subclasses write `_search`."""
 
     n_clusters: int
@@ -72,12 +71,6 @@ class MedoidsClusterer(Clusterer):
     n_iter_: int
     n_swaps_: int
     _centers: RowDistances | None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:

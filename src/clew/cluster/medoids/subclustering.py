@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
 
-from clew._estimators import Clusterer, guarded_fit
+from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._limits import MAX_DENSE_ROWS
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters, is_dask
@@ -54,7 +53,7 @@ Index = NDArray[np.int64]
 LEAST_PER_CLUSTER, MOST_PER_CLUSTER, WANTED_CANDIDATES = 10, 25, 4_000
 
 
-class Subclustering(Clusterer):
+class Subclustering(OfDistances, Clusterer):
     r"""Find a few pure examples of each of many groups, and leave all other rows out.
 
     Where groups overlap, no clustering of all rows is pure. Subclustering groups the clearest rows
@@ -259,12 +258,6 @@ class Subclustering(Clusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        return tags
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
