@@ -193,7 +193,7 @@ def test_a_result_cannot_be_changed(blobs):
     with pytest.raises(FrozenInstanceError):
         result.labels = None
     assert result.labels is blobs.model.labels_
-    assert result.constraints is blobs.known
+    assert result.constraints == blobs.known
 
 
 def test_a_result_outlives_further_fits(blobs, fitted_to):

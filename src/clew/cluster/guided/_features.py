@@ -16,10 +16,16 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clew._composition import graph_of
+from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._once import Once
 from clew._parallel import in_threads
 from clew._units import LEAST_DEVIATION, Units
-from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._smoothers import (
+    NeighborSmoother,
+    RidgeSmoother,
+    Smoother,
+    WalkSmoother,
+)
 from clew.constraints import Constraints
 from clew.graphs import DistanceSpace, nearest_graph, resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN
@@ -63,6 +69,11 @@ class Rows:
     def smoothers(self) -> tuple[Smoother, ...]:
         """What predicts the groups of rows from those of others."""
         return self._smoothers
+
+    @property
+    def unfitted(self) -> tuple[Smoother, ...]:
+        """Smoothers that tell whether groups are coherent; none without features."""
+        return ()
 
     @property
     def tree(self) -> Floats:
@@ -113,6 +124,14 @@ class Prepared(Rows):
             return cls(space, space.transform(distances), distances, seeds, n_jobs)
         space = FeatureSpace.fit(X, metric, standardize, seeds[0])
         return cls(space, space.transform(X), None, seeds, n_jobs)
+
+    @property
+    def unfitted(self) -> tuple[Smoother, ...]:
+        """Random walks over the neighbors, and the ridge; the latter alone for many rows."""
+        if len(self.X) > DENSE_PROPAGATION_ROWS:
+            return (self.ridge,)
+        walks: WalkSmoother = self.once("walks", lambda: WalkSmoother(self.graph))
+        return walks, self.ridge
 
     def neighbors(self, n_neighbors: int) -> csr_array:
         """Adaptive Gaussian affinities of the nearest rows, (n_samples, n_samples)."""

@@ -164,7 +164,9 @@ class _Search:
         smoothers = [*self.rows.smoothers]
         if self.rows.has_features:
             smoothers.append(discriminant_neighbors(self.rows.X, labels))
-        found = refined(labels, self.answers, smoothers, error, n_rounds)
+        found = refined(
+            labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted
+        )
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import inv
 from scipy.sparse import csr_array, diags_array
 from sklearn.metrics import euclidean_distances
 
@@ -29,6 +30,8 @@ FEWER_PIVOTS = 200
 #: Eigenvalues below this share of the largest one are rounding errors.
 LEAST_SHARE = 1e-10
 
+#: Probability that a random walk goes on.
+WALKS_ON = 0.9
 #: Number of neighbors of each row. The covariance within groups is shrunk toward a mean of the
 #: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
 N_NEIGHBORS, SPHERICAL = 10, 0.5
@@ -49,13 +52,38 @@ class NeighborSmoother:
     """Mean memberships of the neighbors, weighted by affinity, (n_samples, n_samples)."""
 
     def __init__(self, graph: csr_array) -> None:
-        degree = graph.sum(axis=1)
-        inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
-        self._mean = csr_array(diags_array(inverse) @ graph)
+        self._mean = _transitions(graph)
 
     def smooth(self, memberships: Floats) -> Floats:
         """Average over each row's neighbors; 0 for a row without neighbors."""
         return np.asarray(self._mean @ memberships)
+
+
+class WalkSmoother:
+    """Mean memberships of the other rows that random walks with restart visit.
+
+    It sees the whole of a group, where the neighbors of most rows are in one half of a group that
+    is cut into halves. Memory O(n²), time O(n³) once.
+    """
+
+    def __init__(self, graph: csr_array) -> None:
+        steps = (-WALKS_ON * _transitions(graph)).toarray().astype(np.float32)
+        steps[np.diag_indices_from(steps)] += 1.0
+        visits = inv(steps, overwrite_a=True, check_finite=False)
+        np.fill_diagonal(visits, 0.0)
+        total = visits.sum(axis=1, keepdims=True)
+        self._mean = visits / np.where(total > 0, total, 1.0)
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Average over the rows that walks from each row visit; 0 for a row without neighbors."""
+        return np.asarray(self._mean @ memberships.astype(np.float32), np.float64)
+
+
+def _transitions(graph: csr_array) -> csr_array:
+    """Affinities, divided by their sum in each row."""
+    degree = graph.sum(axis=1)
+    inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
+    return csr_array(diags_array(inverse) @ graph)
 
 
 class ShareSmoother:
