@@ -248,7 +248,8 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
 
 def _moves(preview: Mapping[str, Any]) -> str:
     against = len(preview.get("contradicts", ()))
-    chains = f"; {counted(against, 'chain')} of answers contradict it" if against else ""
+    verb = "contradicts" if against == 1 else "contradict"
+    chains = f"; {counted(against, 'chain')} of answers {verb} it" if against else ""
     moves = preview["moves"]
     if not moves:
         return f"no item would move{chains}"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew._text import group_title
 from clew.cli._projects import PROJECT, project_and_store
-from clew.cli._words import counted, printable
+from clew.cli._words import counted, printable, sizes_words
 
 if TYPE_CHECKING:
     from clew.collections import Project
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Number of answers before which no estimate is shown.
 EARLY = 20
+#: Number of groups that are named; of more, the smallest and the largest size are said.
+MOST_GROUPS = 12
 
 
 @click.command()
@@ -103,8 +106,14 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
     if facts["revision"] is None:
         return ["groups: none yet; clew group makes them"]
     groups = facts["groups"]
-    named = [f"{printable(one['name'])} {one['size']:,}" for one in groups if one["name"]][:8]
-    lines = [f"groups: {len(groups):,}{': ' + ', '.join(named) if named else ''}"]
+    titles = [
+        f"{printable(group_title(one['id'], one['name']))} {one['size']:,}"
+        for one in groups
+        if one["name"] or len(groups) <= MOST_GROUPS
+    ][:MOST_GROUPS]
+    sizes = [one["size"] for one in groups]
+    of = f" of {sizes_words(sizes, 'item')}" if len(groups) > MOST_GROUPS else ""
+    lines = [f"groups: {len(groups):,}{of}{': ' * bool(titles)}{', '.join(titles)}"]
     if facts["answers"] < EARLY:
         return [*lines, "too early to say how sure the groups are: 20 answers are needed"]
     if facts["doubtful"]:
