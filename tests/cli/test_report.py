@@ -113,7 +113,7 @@ def test_names_of_groups(folder):
     page = _run(folder, folder / "t.csv", "-k", 3, "--names", "<s>reds</s>,greens")
     assert "<s>reds</s>" in page.words
     assert "group 1, 20 rows" in page.words
-    assert "Group 2" in page.words
+    assert "Group 3" in page.words
 
 
 def test_dots_are_on_their_axis():

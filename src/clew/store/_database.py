@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from clew.exceptions import MissingDependencyError, StoreError
 from clew.store._models import ChangeRow
-from clew.store.base import Topic
+from clew.store.base import Store, Topic
 
 #: Revision of the schema that this clew reads and writes.
 SCHEMA: Final = "0001"
@@ -337,3 +337,10 @@ def _on_connect(connection: Any, _record: object) -> None:
 def _on_begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+class SqlPart(Store):
+    """A part of a store in a database; `SqlStore` has all of them."""
+
+    _database: Database
+    _now: Callable[[], float]
