@@ -196,7 +196,20 @@ class Clusterer(ClusterMixin, Estimator):
         def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
 
     def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Fit the model, and return the group of each row, `labels_`."""
+        """Fit the model, and return the group of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            `labels_`.
+        """
         return self.fit(X, y).labels_
 
 
@@ -214,7 +227,24 @@ class ConstrainedClusterer(ClusterMixin, ConstrainedEstimator):
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> NDArray[np.int64]:
-        """Fit the model, and return `labels_`; arguments are those of `fit`."""
+        """Fit the model, and return the group of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            As `fit` takes them.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            `labels_`.
+        """
         return self.fit(X, y, constraints=constraints, callback=callback).labels_
 
 
@@ -232,7 +262,22 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def fit_transform(
         self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
     ) -> NDArray[Any]:
-        """Fit the model, and transform the rows that it was fitted on."""
+        """Fit the model, and transform the rows that it was fitted on.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            As `transform` returns it.
+        """
         return self.fit(X, y, callback=callback).transform(X)
 
 
@@ -253,5 +298,22 @@ class ConstrainedTransformer(
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> NDArray[Any]:
-        """Fit the model, and transform the fitted rows; arguments are those of `fit`."""
+        """Fit the model, and transform the rows that it was fitted on.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            As `fit` takes them.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            As `transform` returns it.
+        """
         return self.fit(X, y, constraints=constraints, callback=callback).transform(X)
