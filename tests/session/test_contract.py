@@ -283,11 +283,7 @@ class TestSnapshot:
                 going.undo("ann")
         open_question = going.ask(2, annotator="bob")
         data, log = going.snapshot(), going.log
-        parameters = {"ids": IDS, "strategy": strategy, "random_state": 0, "check_every": 6,
-                      "repeat_every": 5}  # fmt: skip
-        again = Session.restore(
-            X, data, map(entry_from_json, map(entry_to_json, log)), **parameters
-        )
+        again = Session.restore(X, data, map(entry_from_json, map(entry_to_json, log)), ids=IDS)
         assert again.ask(2, annotator="bob") == open_question
         assert again.ask(7, annotator="ann") == going.ask(7, annotator="ann")
         assert [e.question for e in again.suggest(5)] == [e.question for e in going.suggest(5)]
@@ -302,11 +298,17 @@ class TestSnapshot:
         going = session(strategy="guided").run(oracle(), 20)
         data = going.snapshot()
         going.run(oracle(), 10)
-        again = Session.restore(
-            X, data, going.log, ids=IDS, strategy="guided", random_state=0
-        )  # fmt: skip
+        again = Session.restore(X, data, going.log, ids=IDS)
         assert again.answers == going.answers
         assert np.array_equal(again.labels(), going.labels())
+
+    @pytest.mark.parametrize("seed", [None, np.random.RandomState(3), np.int64(3)])
+    def test_it_holds_the_parameters_also_a_seed_that_was_drawn(self, seed):
+        going = Session(X, n_clusters=4, kinds=["pair", "which_of"], random_state=seed)
+        going.run(oracle(), 21)
+        again = Session.restore(X, going.snapshot(), going.log)
+        assert again.ask(5) == going.ask(5)
+        assert again.result().to_dict() == going.result().to_dict()
 
     def test_it_holds_no_objects(self) -> None:
         assert b"pickle" not in session(strategy="guided").run(oracle(), 20).snapshot()

@@ -20,16 +20,19 @@ from clew.exceptions import InvalidDataError
 from clew.session._loop import Loop
 from clew.session._quality import Check
 
-VERSION: Final = 1
+VERSION: Final = 2
 #: Arrays of the strategy have names that begin with this.
 STRATEGY: Final = "strategy."
 
 
-def snapshot_of(loop: Loop, state: Mapping[str, NDArray[Any]]) -> bytes:
+def snapshot_of(
+    loop: Loop, state: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any]
+) -> bytes:
     """Write a snapshot; the caller holds the locks."""
     asked, out = loop.queue.state()
     header = {
         "version": VERSION,
+        "parameters": dict(parameters),
         "items": digest(map(str, loop.items.ids.names)),
         "strategy": loop.strategy_name,
         "n_entries": len(loop.log.entries),
@@ -40,7 +43,7 @@ def snapshot_of(loop: Loop, state: Mapping[str, NDArray[Any]]) -> bytes:
     }
     stream = io.BytesIO()
     arrays = {f"{STRATEGY}{name}": np.asarray(value) for name, value in state.items()}
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(header, default=_plain).encode(), np.uint8)
     np.savez_compressed(stream, allow_pickle=False, header=text, **arrays)
     return stream.getvalue()
 
@@ -88,6 +91,11 @@ def resume(loop: Loop, header: Mapping[str, Any], entries: Sequence[Entry]) -> N
     for pair, *others in header["checks"]:
         check = Check(tuple(pair), *others)
         loop.checks["pair", check.pair] = check
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers of NumPy and sequences as JSON has them."""
+    return value.item() if isinstance(value, np.generic) else list(value)
 
 
 def digest(names: Any) -> str:

@@ -156,7 +156,12 @@ class Session:
             raise InvalidParameterError(
                 f"Session(n_clusters={n_clusters}): there are only {len(found.ids)} items"
             )
-        of_strategy, of_checks = derived_seeds(random_state, 2)
+        own = (
+            random_state
+            if isinstance(random_state, Integral)
+            else derived_seeds(random_state, 1)[0]
+        )
+        of_strategy, of_checks = derived_seeds(int(own), 2)
         queue = Queue(annotators, repeat_every, of_checks)
         self._start = partial(
             started, strategy, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
@@ -166,9 +171,17 @@ class Session:
             getattr(made, "n_clusters", None),
             metric="precomputed" if found.is_distances and found.is_known else "euclidean",
             standardize=found.standardize,
-            random_state=random_state if isinstance(random_state, Integral) else of_strategy,
+            random_state=own,
             n_jobs=n_jobs,
         )
+        #: What `restore` does not have to be told.
+        self._parameters = {
+            "n_clusters": n_clusters, "standardize": standardize, "kinds": kinds,
+            "check_every": check_every, "repeat_every": repeat_every, "annotators": annotators,
+            "random_state": own,
+        }  # fmt: skip
+        if isinstance(strategy, str):
+            self._parameters["strategy"] = strategy
         self._loop = Loop(found, made, queue, check_every, of_checks, model, background=background)
         self._kinds, self._X, self._standardize = wanted, X, as_standardize(standardize)
 
@@ -626,7 +639,7 @@ class Session:
             An archive of NumPy arrays without pickled objects, of a few megabytes.
         """
         with self._loop.model() as model, self._loop.recording:
-            return snapshot_of(self._loop, model.strategy.state())
+            return snapshot_of(self._loop, model.strategy.state(), self._parameters)
 
     @staticmethod
     def open(path_or_url: str | os.PathLike[str], *, worker: bool = False) -> StoreSession:
@@ -686,7 +699,8 @@ class Session:
         entries : iterable of Entry
             The log: `log` at that time, and what arrived later.
         **parameters : object
-            Parameters of the session, as they were.
+            Parameters of the session that are not as they were; ``ids``, ``items``, ``distances``
+            and a strategy of one's own always, since a snapshot does not hold them.
 
         Returns
         -------
@@ -700,7 +714,7 @@ class Session:
         """
         header, state = read_snapshot(snapshot)
         log = list(entries)
-        session = cls(X, **parameters)
+        session = cls(X, **{**header["parameters"], **parameters})
         session.apply(log)
         with session._loop.recording:
             resume(session._loop, header, log)
