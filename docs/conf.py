@@ -92,6 +92,7 @@ numpydoc_validation_exclude = {
     r"\.session\.(Preview|Contradiction|Change|AnnotatorQuality)$",
     r"\.store\.(Annotator|Counts|Group|ItemChanges|Job|Lease|Logged|Served|StoredResult)$",
     r"\.store\.(Suggestion|Token|WorkerState)$",
+    r"\.trust\.ScreenErrors$",
     r"\.worker\.Rows$",
     r"\._",
 }

@@ -16,24 +16,16 @@ LEVEL = 0.95
 
 
 class ScreenErrors(NamedTuple):
-    """Errors of one person on confirm questions.
-
-    Parameters
-    ----------
-    n_strangers : int
-        Members that are in another group than the examples.
-    n_missed : int
-        Strangers that were not ticked.
-    n_own : int
-        Members that are in the group of the examples.
-    n_ticked : int
-        Members of the group that were ticked.
-    """
+    """Errors of one person on confirm questions."""
 
     n_strangers: int
+    """Members that are in another group than the examples."""
     n_missed: int
+    """Strangers that were not ticked."""
     n_own: int
+    """Members that are in the group of the examples."""
     n_ticked: int
+    """Members of the group that were ticked."""
 
     @property
     def missed(self) -> tuple[float, float, float]:
