@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,37 +111,41 @@ PARTS: dict[str, Callable[[Any, Path, bool], list[Row]]] = {
 @click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
 @click.option("--quick", is_flag=True, help="Small sizes; writes nothing.")
 def main(parts: tuple[str, ...], quick: bool) -> None:
-    """Measure PARTS of the app, or all, and write the page."""
-    rows: list[Row] = []
-    loads: list[float] = []
+    """Measure PARTS of the app, or all, and write the page; rows of other parts stay."""
+    lines = kept_rows() if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         for part in parts or PARTS:
-            loads.append(os.getloadavg()[0])
-            for row in PARTS[part](browser, Path(name), quick):
-                rows.append(row)
+            when = f"{time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}"
+            rows = PARTS[part](browser, Path(name), quick)
+            for row in rows:
                 click.echo(" | ".join(row))
+            lines[part] = [f"| {' | '.join((part, *row, when))} |" for row in rows]
             if not quick:
-                RESULT.write_text(page_of(rows, loads, browser.version), encoding="utf-8")
+                RESULT.write_text(page_of(lines, browser.version), encoding="utf-8")
 
 
-def page_of(rows: Sequence[Row], loads: Sequence[float], version: str) -> str:
+def kept_rows() -> dict[str, list[str]]:
+    """Read the page's rows, by part."""
+    lines: dict[str, list[str]] = {}
+    for line in RESULT.read_text(encoding="utf-8").splitlines():
+        part = line.removeprefix("| ").partition(" |")[0]
+        if part in PARTS:
+            lines.setdefault(part, []).append(line)
+    return lines
+
+
+def page_of(lines: Mapping[str, Sequence[str]], version: str) -> str:
     """Write the page of the results."""
     about = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Chromium {version} without a window; load "
-        f"average {min(loads):.1f} to {max(loads):.1f} before the parts. The collection is the 109 "
-        "pictures that clew ships, with a worker beside the app; the round trip is Chromium's own "
-        f"emulation. People answer wrongly in {asking.ERROR:.0%} of the questions; those of the "
-        f"hour in {' and '.join(f'{one:.0%}' for one in hour.ERRORS.values())}."
+        f"{platform.machine()}, {os.cpu_count()} cores, Chromium {version} without a window; the "
+        "load is the average of the minute before a part. The collection is the 109 pictures that "
+        "clew ships, with a worker beside the app; the round trip is Chromium's own emulation. "
+        f"People answer wrongly in {asking.ERROR:.0%} of the questions; those of the hour in "
+        f"{' and '.join(f'{one:.0%}' for one in hour.ERRORS.values())}."
     )
-    lines = [
-        "# The labelling app",
-        "",
-        about,
-        "",
-        "| what | promised | measured |",
-        "|---|---|---|",
-    ]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
+    head = ["| part | what | promised | measured | when |", "|---|---|---|---|---|"]
+    rows = [line for part in PARTS for line in lines.get(part, ())]
+    return "\n".join(["# The labelling app", "", about, "", *head, *rows, ""])
 
 
 if __name__ == "__main__":
