@@ -25,6 +25,7 @@ from clew.cluster.guided._smoothers import (
     RidgeSmoother,
     Smoother,
     WalkSmoother,
+    values_and_ranks,
 )
 from clew.constraints import Constraints
 from clew.graphs import DistanceSpace, nearest_graph, resolved_n_neighbors
@@ -37,6 +38,8 @@ Metric = Literal["euclidean", "cosine"]
 #: Features of more than `MAX_WIDTH` columns are replaced by `N_COMPONENTS` principal components.
 MAX_WIDTH: Final = 256
 N_COMPONENTS: Final = 100
+#: Discriminants are those of one principal component for each so many rows, within these bounds.
+ROWS_A_COMPONENT, COMPONENTS = 10, (10, 100)
 #: Extra columns and power iterations of the randomized decomposition.
 OVERSAMPLING, N_ITERATIONS = 20, 4
 N_TREES = 150
@@ -74,6 +77,13 @@ class Rows:
     def unfitted(self) -> tuple[Smoother, ...]:
         """Smoothers that tell whether groups are coherent; none without features."""
         return ()
+
+    @property
+    def positions(self) -> Floats:
+        """Principal components of values and ranks: with many, any groups could be separated."""
+        n_components = int(np.clip(len(self.X) // ROWS_A_COMPONENT, *COMPONENTS))
+        found: Floats = self.once("positions", lambda: values_and_ranks(self.X, n_components))
+        return found
 
     @property
     def tree(self) -> Floats:

@@ -35,7 +35,12 @@ from clew.cluster.guided._partitions import (
     refined,
     renumbered,
 )
-from clew.cluster.guided._smoothers import discriminant_neighbors, discriminants
+from clew.cluster.guided._smoothers import (
+    GaussianSmoother,
+    Smoother,
+    discriminant_neighbors,
+    discriminants,
+)
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
 
@@ -161,9 +166,10 @@ class _Search:
         key = labels.tobytes(), b"" if error is None else error.tobytes(), n_rounds
         if (known := self._refined.get(key)) is not None:
             return known
-        smoothers = [*self.rows.smoothers]
+        smoothers: list[Smoother] = [*self.rows.smoothers]
         if self.rows.has_features:
-            smoothers.append(discriminant_neighbors(self.rows.X, labels))
+            of = self.rows.positions, labels
+            smoothers += [GaussianSmoother(*of), discriminant_neighbors(*of)]
         found = refined(
             labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted
         )
@@ -330,7 +336,7 @@ def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
 
 def _split(one: Partition, rows: Rows) -> list[Labels]:
     """Split each group into a few: answers then merge them, each with its own group or another."""
-    positions = discriminants(rows.X, one.labels) if rows.has_features else rows.X
+    positions = discriminants(rows.positions, one.labels) if rows.has_features else rows.X
     labels = [np.zeros(len(positions), np.int64) for _ in N_PARTS]
     for k in range(one.n_clusters):
         chosen = np.flatnonzero(one.labels == k)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import inv
 from scipy.sparse import csr_array, diags_array
+from scipy.special import log_softmax, softmax
 from sklearn.metrics import euclidean_distances
 
 from clew._composition import graph_of
@@ -36,9 +37,11 @@ WALKS_ON = 0.9
 #: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
 N_NEIGHBORS, SPHERICAL = 10, 0.5
 LEAST = 1e-12
-#: Discriminants are those of at most one principal component for each so many rows, and of at least
-#: so many components: with more, they would separate any groups, also wrong ones.
-ROWS_A_COMPONENT, FEWEST_COMPONENTS = 10, 10
+#: Least variance of groups' means along an axis that tells of groups.
+LEAST_BETWEEN = 0.05
+#: Factors of log-likelihoods that are tried, and least membership of a row that is left out.
+FACTORS = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
+LEAST_MEMBERSHIP = 0.02
 
 
 class Smoother(Protocol):
@@ -168,6 +171,65 @@ def _median_squared_distance(ranks: Floats, seed: int) -> float:
     return float(np.median(apart)) if apart.size else 1.0
 
 
+class GaussianSmoother:
+    """Groups as Gaussians of one covariance, whose means are Gaussian too (as in PLDA).
+
+    A row's probability of a group is that of its discriminants given those of the group's other
+    rows, times no prior: few rows are a group as well as many. Discriminants are not independent
+    and not quite Gaussian, so log-likelihoods are multiplied by the factor that makes the groups of
+    left-out rows most likely. Time O(n·K·d) a call for d discriminants.
+    """
+
+    def __init__(self, X: Floats, labels: NDArray[np.int64]) -> None:
+        positions, variance = _canonical(X, labels)
+        is_kept = variance > min(LEAST_BETWEEN, float(variance.max()))
+        is_kept[-1] = True
+        self._X, self._between = positions[:, is_kept], np.maximum(variance[is_kept], LEAST_BETWEEN)
+        self._labels = np.unique(labels, return_inverse=True)[1]
+        self._factor: float | None = None
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Predict each row from the others by Bayes' rule, (n_samples, n_groups)."""
+        logs = self._log_likelihoods(memberships)
+        if self._factor is None:
+            own = np.arange(len(logs)), self._labels
+            self._factor = max(FACTORS, key=lambda t: float(log_softmax(t * logs, 1)[own].sum()))
+        return np.asarray(softmax(self._factor * logs, axis=1))
+
+    def _log_likelihoods(self, memberships: Floats) -> Floats:
+        """Log-likelihoods up to a constant; where a row is a member, without itself."""
+        X, size, total = self._X, memberships.sum(axis=0), memberships.T @ self._X
+        mean, variance = self._predictive(size[:, None], total)
+        logs = -0.5 * (
+            X**2 @ (1 / variance).T
+            - 2 * X @ (mean / variance).T
+            + (mean**2 / variance + np.log(variance)).sum(axis=1)
+        )
+        row, group = np.nonzero(memberships > LEAST_MEMBERSHIP)
+        own = memberships[row, group][:, None]
+        mean, variance = self._predictive(size[group, None] - own, total[group] - own * X[row])
+        logs[row, group] = -0.5 * ((X[row] - mean) ** 2 / variance + np.log(variance)).sum(axis=1)
+        return np.asarray(logs)
+
+    def _predictive(self, size: Floats, total: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of a further row of groups of given sizes and sums."""
+        posterior = self._between / (1 + np.maximum(size, 0.0) * self._between)
+        return posterior * total, 1 + posterior
+
+
+def values_and_ranks(X: Floats, n_components: int) -> Floats:
+    """Principal components of features and of their ranks, (n_samples, at most n_components).
+
+    Ranks are scaled as the features are; units and outliers have no effect on them.
+    """
+    ranks = ranks_among(np.sort(X, axis=0), X) - 0.5
+    both = np.concatenate([X, ranks * X.std(axis=0) * np.sqrt(12.0)], axis=1)
+    both -= both.mean(axis=0)
+    if both.shape[1] <= n_components:
+        return both
+    return np.asarray(both @ np.linalg.eigh(both.T @ both)[1][:, : -n_components - 1 : -1])
+
+
 def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
     """Smoother over the nearest rows by the discriminants of some groups."""
     similarity = AdaptiveKNN()
@@ -178,27 +240,31 @@ def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoo
 def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
     """Linear discriminants of groups, each scaled by how far they differ along it.
 
-    Features, or their first principal components if they are many, whitened by the covariance
-    within groups and rotated to the axes of the means of groups. An axis along which means have
-    variance b is scaled by ``√(b / (1 + b))``. For n rows of d features, the covariance within
-    groups is shrunk by the share ``d / (n + d)`` to the mean of the whole covariance and a
-    spherical one of the same trace.
+    An axis along which means have variance b within groups of variance 1 is scaled by
+    ``√(b / (1 + b))``.
     """
-    most = max(FEWEST_COMPONENTS, len(X) // ROWS_A_COMPONENT)
-    if X.shape[1] > most:
-        rows = X - X.mean(axis=0)
-        X = rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :most]
+    positions, variance = _canonical(X, labels)
+    return np.asarray(positions * np.sqrt(variance / (1 + variance)))
+
+
+def _canonical(X: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Rows whitened by the covariance within groups, and the variance of means along each axis.
+
+    Axes are those of the means of groups. For n rows of d features, the covariance within groups is
+    shrunk by the share ``d / (n + d)`` to the mean of the whole covariance and a spherical one of
+    the same trace.
+    """
     n, d = X.shape
     _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
+    centered = X - X.mean(axis=0)
     means = np.zeros((len(size), d))
-    np.add.at(means, group, X)
+    np.add.at(means, group, centered)
     means /= size[:, None]
-    centered, residuals = X - X.mean(axis=0), X - means[group]
+    residuals = centered - means[group]
     whole = centered.T @ centered / n
     prior = (1 - SPHERICAL) * whole + SPHERICAL * np.eye(d) * np.trace(whole) / d
     value, axes = np.linalg.eigh((residuals.T @ residuals + d * prior) / (n + d))
     whiten = axes / np.sqrt(np.maximum(value, LEAST))
-    between = (means - X.mean(axis=0)) @ whiten
+    between = means @ whiten
     variance, axes = np.linalg.eigh((between * size[:, None]).T @ between / n)
-    variance = np.maximum(variance, 0.0)
-    return np.asarray(X @ whiten @ axes * np.sqrt(variance / (1 + variance)))
+    return np.asarray(centered @ whiten @ axes), np.maximum(variance, 0.0)
