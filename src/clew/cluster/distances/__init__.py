@@ -1,1 +1,0 @@
-"""Clusterers of learned distances; one method a file."""
