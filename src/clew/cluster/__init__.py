@@ -2,7 +2,7 @@
 
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.dcrc.dcrc import DCRC
-from clew.cluster.distance_clustering import DistanceClustering
+from clew.cluster.distances.distance_clustering import DistanceClustering
 from clew.cluster.guided import GuidedClustering
 from clew.cluster.kernel.kernel_kmeans import KernelKMeans
 from clew.cluster.kernel.kernel_mean_shift import KernelMeanShift

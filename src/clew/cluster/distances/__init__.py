@@ -1,0 +1,1 @@
+"""Clusterers of learned distances; one method a file."""
