@@ -50,6 +50,8 @@ document.addEventListener('submit', async event => {
       out.hidden = false;
       $('input', out).value = reply.url ?? reply.token;
       $('input', out).select();
+      const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html');
+      $('#links').replaceWith($('#links', page));
     } else if (form.dataset.then === 'reload') location.reload();
     if (said) {
       said.textContent = said.dataset.words;
@@ -84,6 +86,12 @@ $$('[data-copy]').forEach(button => button.addEventListener('click', () => {
   input.select();
   navigator.clipboard?.writeText(input.value).then(() => say(button.dataset.said)).catch(() => {});
 }));
+
+/** A page that waits for the first groups shows them when they are there. */
+if ($('[data-waits]'))
+  new EventSource(`${api}/events`).addEventListener('revision', ({data}) => {
+    if (JSON.parse(data).revision !== null) location.reload();
+  });
 
 /** Waits until the worker has done what it was asked for; its result. */
 export async function finished(reply, isWanted = () => true) {
