@@ -86,7 +86,7 @@ def files_with(pattern: str) -> set[str]:
         (r"answers_for", FUNCTION, "constraints/_support.py"),
         (r"AnswerTable|Said|AnswerRows", ast.ClassDef, "constraints/_tables.py"),
         (r"warn(_user)?", FUNCTION, "_warnings.py"),
-        (r"(held_out_)?folds?", FUNCTION, "constraints/_folds.py"),
+        (r"(held_out_)?folds?", FUNCTION, "constraints/_support.py"),
         (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_groups.py"),
         (r"_?best_(of_)?starts?", FUNCTION, "cluster/_groups.py"),
         (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_kmeans.py"),

@@ -22,7 +22,7 @@ from clew.items import Item
 from clew.session import Session
 from clew.store import Store, open_store
 from clew.worker import Rows, Worker, _worker as module
-from clew.worker._map import places
+from clew.worker._jobs import places
 
 pytestmark = pytest.mark.usefixtures("small_search")
 

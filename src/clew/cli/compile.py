@@ -21,7 +21,7 @@ def compile_command(demo: bool, quiet: bool) -> None:
     clew compile --demo
     """  # noqa: D301 - click's mark for lines to keep
     from clew.cli._compilation import compile_kernels, expected_seconds
-    from clew.cli._progress import Words
+    from clew.cli._words import Words
 
     what, words = "demo" if demo else "all", Words(quiet=quiet)
     words.say(f"compiling, once per installation: about {expected_seconds(what):.0f} seconds")

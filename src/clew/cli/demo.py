@@ -95,7 +95,7 @@ def _ask(
     for name in ("seeds", "error"):
         if is_given(ctx, name):
             raise click.UsageError(f"--{name} is about simulated people; leave it out with --ask")
-    from clew.cli._demo_ask import ask_and_group
+    from clew.cli._demo import ask_and_group
 
     n = options["n_answers"] if is_given(ctx, "n_answers") else N_ASKED
     status, figures = ask_and_group(ctx, folder, n=n, jobs=jobs, quiet=quiet or as_json)

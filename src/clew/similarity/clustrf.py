@@ -27,8 +27,7 @@ from clew.forest import (
 )
 from clew.graphs import check_dense_size, check_n_neighbors
 from clew.kernels.forest.affinity import add_leaf_affinity, add_path_affinity, nearest_by_affinity
-from clew.kernels.forest.layout import Links
-from clew.kernels.forest.paths import measure_leaves
+from clew.kernels.forest.layout import Links, measure_leaves
 
 __all__ = ["ClustRF"]
 

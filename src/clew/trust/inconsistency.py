@@ -17,7 +17,7 @@ from clew.constraints._support import refuse_another_order
 from clew.forest import Forest, Growth, bin_columns, bin_edges, grow_forest
 from clew.graphs import LocalScales, scaled_squares
 from clew.kernels.forest.affinity import list_leaves, sum_squared_affinities
-from clew.kernels.forest.paths import add_votes
+from clew.kernels.forest.layout import add_votes
 
 __all__ = ["answer_evidence", "constraint_inconsistency", "out_of_bag_vote"]
 

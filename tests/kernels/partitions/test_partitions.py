@@ -6,23 +6,25 @@ import numpy as np
 import pytest
 from tests.reference import partitions as plain
 
-from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.partitions.advance import advance
-from clew.kernels.partitions.averages import add_average, expected_pairs
-from clew.kernels.partitions.blocks import draw_blocks
-from clew.kernels.partitions.draws import draw, random_order
-from clew.kernels.partitions.greedy import greedy_merges
-from clew.kernels.partitions.information import TIE_BREAK, question_values
-from clew.kernels.partitions.labels import best_partition
-from clew.kernels.partitions.rows import draw_rows, row_log_odds
-from clew.kernels.partitions.smoothing import (
+from clew.kernels.partitions.labels import best_partition, greedy_merges
+from clew.kernels.partitions.probabilities import (
+    TIE_BREAK,
     BlockScoring,
+    add_average,
     add_same_probabilities,
     block_probabilities,
+    expected_pairs,
     group_probabilities,
+    question_values,
     row_probabilities,
 )
-from clew.kernels.partitions.splits import draw_splits
+from clew.kernels.partitions.sampling import (
+    advance,
+    draw_blocks,
+    draw_rows,
+    draw_splits,
+    row_log_odds,
+)
 from clew.kernels.partitions.tables import (
     Answered,
     Groups,
@@ -31,6 +33,7 @@ from clew.kernels.partitions.tables import (
     group_sums,
     move_row,
 )
+from clew.kernels.random_bits import draw, random_order, seed_stream
 
 N = 14
 SCORING = Scoring(top_share=0.65, alone=-2.0, apart=2.0, temperature=0.7)

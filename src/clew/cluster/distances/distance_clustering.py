@@ -21,8 +21,7 @@ from clew._validation import Allowed, check_features, check_parameters
 from clew._warnings import silenced
 from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.constraints import Constraints, Support
-from clew.constraints._folds import held_out_folds
-from clew.constraints._support import answers_for
+from clew.constraints._support import answers_for, held_out_folds
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.graphs import check_distances, check_distances_to_fitted
 from clew.metrics import answer_log_likelihood, n_violated

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import Kind, Question, SecondsModel
-from clew.kernels.partitions.information import question_values
+from clew.kernels.partitions.probabilities import question_values
 from clew.questions._answers import Key, key_of
 from clew.questions._group_questions import (
     Fragments,

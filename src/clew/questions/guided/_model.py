@@ -12,8 +12,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
-from clew.kernels.partitions.averages import add_average
-from clew.kernels.partitions.greedy import greedy_merges
+from clew.kernels.partitions.labels import greedy_merges
+from clew.kernels.partitions.probabilities import add_average
 from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import core_features, cores

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import blocks, in_threads
-from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.partitions.advance import advance
-from clew.kernels.partitions.smoothing import (
+from clew.kernels.partitions.probabilities import (
     BlockScoring,
     add_same_probabilities,
     block_probabilities,
     group_probabilities,
     row_probabilities,
 )
+from clew.kernels.partitions.sampling import advance
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, fill_tables
+from clew.kernels.random_bits import seed_stream
 
 __all__ = ["N_PARTITIONS", "TOP_SHARE", "Posterior", "SameProbabilities", "Singles", "Views"]
 

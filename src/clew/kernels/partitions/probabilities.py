@@ -1,8 +1,4 @@
-"""Probabilities that pairs of rows are in one group, averaged over the next move of each row.
-
-In one sampled partition, two rows either are in one group or are not: 1 or 0. Averaging the exact
-probabilities of its possible next moves instead gives an estimate with less variance.
-"""
+"""Probabilities of all pairs, smoothed and averaged, and the information in their questions."""
 
 from __future__ import annotations
 
@@ -12,18 +8,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
-from clew.kernels.partitions.rows import row_log_odds
+from clew.kernels.partitions.sampling import row_log_odds
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, group_sums
 
-__all__ = [
-    "BlockScoring",
-    "add_same_probabilities",
-    "block_probabilities",
-    "group_probabilities",
-    "row_probabilities",
-]
-
 Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+ONE, HALF = np.float32(1.0), np.float32(0.5)
+#: A number minus what this multiple of it leaves keeps 11 bits (Veltkamp's splitting).
+SPLIT = np.float32(2**13 + 1)
+#: Smaller numbers of half precision are multiples of 2⁻²⁴.
+SMALL = np.float32(2.0**-14)
+
+
+@kernel
+def add_average(
+    labels: Singles,
+    questions: Singles,
+    share: np.float32,
+    start: Ints,
+    start_share: np.float32,
+    weight: np.float32,
+    average: Singles,
+) -> Singles:
+    """Average new probabilities with older ones, in half precision: (n_rows, n_rows).
+
+    The new ones are the mean of `labels` and `questions`, which has the share `share`, and of 1
+    where `start` has a pair in one group; that has the share `start_share`. They weigh `weight`,
+    and `average` the rest. The diagonal of the new ones is 1.
+    """
+    n = len(average)
+    result = np.empty((n, n), np.float32)
+    for i in range(n):
+        for j in range(n):
+            new = (ONE - share) * labels[i, j] + share * questions[i, j]
+            if i == j:
+                new = ONE
+            together = ONE if start[i] == start[j] else np.float32(0.0)
+            new = (ONE - start_share) * new + start_share * together
+            mean = weight * new + (ONE - weight) * average[i, j]
+            if mean < SMALL:
+                result[i, j] = (mean + HALF) - HALF
+            else:
+                split = SPLIT * mean
+                result[i, j] = split - (split - mean)
+    return result
+
+
+@kernel
+def expected_pairs(same: Singles, labels: Ints) -> tuple[float, float, float]:
+    """Sum probabilities of pairs: those within groups, their number, and of all pairs."""
+    found, total = 0.0, 0.0
+    n_within = 0
+    for i in range(len(labels)):
+        for j in range(i):
+            total += same[i, j]
+            if labels[i] == labels[j]:
+                found += same[i, j]
+                n_within += 1
+    return found, float(n_within), total
 
 
 class BlockScoring(NamedTuple):
@@ -131,3 +174,50 @@ def add_same_probabilities(
                 apart = stays[b, i] * stays_out[j]
                 labels[i, j] += one - apart * apart_groups[a, b]
                 questions[i, j] += one - apart * apart_blocks[a, b]
+
+
+#: Weight of the log-odds from features, which break ties: near pairs come first.
+TIE_BREAK = 1e-4
+
+
+@kernel
+def question_values(
+    same: Singles,
+    log_odds: Singles,
+    taken: NDArray[np.bool_],
+    weight: Singles,
+    central: Singles,
+    error: float,
+    value: Singles,
+) -> None:
+    """Compute the mutual information of an answer and the truth, weighted, for all pairs.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_rows, n_rows), float32
+        Probability that a pair is in one group.
+    log_odds : ndarray of shape (n_rows, n_rows), float32
+        Log-odds, from features, that a pair is in one group.
+    taken : ndarray of shape (n_rows, n_rows), bool
+        Pairs that were asked.
+    weight : ndarray of shape (n_rows,), float32
+        The value is multiplied by the smaller of the weights of the two rows.
+    central : ndarray of shape (n_rows,), float32
+        The value is multiplied by 1 plus the entries of the two rows.
+    error : float
+        Probability of a wrong answer.
+    value : ndarray of shape (n_rows, n_rows), float32
+        Output, below the diagonal; -1 elsewhere and for asked pairs.
+    """
+    noise = -error * np.log(error) - (1 - error) * np.log(1 - error)
+    for i in range(len(same)):
+        value[i, i:] = -1.0
+        for j in range(i):
+            if taken[i, j]:
+                value[i, j] = -1.0
+                continue
+            p = min(max(same[i, j], 1e-6), 1 - 1e-6)
+            given = p * (1 - error) + (1 - p) * error
+            entropy = -given * np.log(given) - (1 - given) * np.log(1 - given)
+            score = (entropy - noise) * min(weight[i], weight[j]) + TIE_BREAK * log_odds[i, j]
+            value[i, j] = score * (1 + central[i] + central[j])
