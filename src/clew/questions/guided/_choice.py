@@ -225,13 +225,12 @@ class Candidates:
         is_new = np.ones(n, np.bool_)
         for pair in taken:
             is_new[list(pair)] = False
-        while len(taken) < wanted:
-            is_free = is_new[first] & is_new[second]
+        while len(taken) < wanted and (is_free := is_new[first] & is_new[second]).any():
             at = int(is_free.argmax())
-            if len(first) == 0 or not is_free[at]:
-                break
             taken.append((int(first[at]), int(second[at])))
-            is_new[[*taken[-1]]] = False
+            is_new[list(taken[-1])] = False
+        if len(taken) == wanted:
+            return
         known = {frozenset(pair) for pair in taken}
         for i, j in zip(first.tolist(), second.tolist(), strict=True):
             if len(taken) >= wanted:
