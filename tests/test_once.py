@@ -47,14 +47,6 @@ def test_a_result_may_read_others_and_itself_after_an_error():
     assert once("sum", lambda: once("half", lambda: 2) + once("half", lambda: 3)) == 4
 
 
-def test_forgotten_results_are_computed_again():
-    once = Once()
-    assert [once(key, lambda key=key: [key]) for key in "ab"] == [["a"], ["b"]]
-    once.forget(lambda key: key == "a")
-    assert once("a", lambda: "new") == "new"
-    assert once("b", lambda: "new") == ["b"]
-
-
 def test_results_are_pickled():
     once = Once()
     once("a", lambda: 1)

@@ -17,9 +17,8 @@ from benchmarks.study.problems import Floats, Ints, Problem
 from benchmarks.study.report import Curves, Line, Panel, Report, Table
 from benchmarks.study.results import Score
 from clew import Answer, Question
-from clew.cluster.medoids._candidates import draw_candidates, overlaps
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subclusters import thesis_costs
+from clew.cluster.medoids._subclusters import draw_candidates, overlaps, thesis_costs
 from clew.datasets import make_face_like
 from clew.kernels.subclusters import swap_eagerly
 from clew.metrics import subclustering_jaccard

@@ -15,8 +15,7 @@ from clew.cluster.guided import _partitions, _search
 from clew.cluster.guided._features import Prepared
 from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Settings
 from clew.cluster.guided._smoothers import NeighborSmoother, Smoother
-from clew.kernels.belief_propagation import AnswerFactors
-from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
+from clew.kernels.belief_propagation import EXCLUDED, AnswerFactors, Messages, mean_field
 
 LEAST = 1e-12
 MAX_SWEEPS, TIE = 20, 1e-9

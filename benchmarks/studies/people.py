@@ -30,7 +30,7 @@ from benchmarks.study.problems import Floats, Ints, Problem
 from benchmarks.study.report import Claim, Page, Picture, Table
 from benchmarks.study.results import Results, Score
 from clew import Constraints, cluster, similarity
-from clew.constraints._folds import fold_numbers
+from clew.constraints._support import fold_numbers
 from clew.metrics import adjusted_rand_score
 
 CLUSTERERS["correlation"] = lambda k: cluster.CorrelationClustering(k)

@@ -19,7 +19,7 @@ from benchmarks.study.problems import Floats, Ints, Problem
 from benchmarks.study.report import Table
 from benchmarks.study.results import Results, Score
 from clew import Constraints
-from clew.constraints._folds import fold_numbers
+from clew.constraints._support import fold_numbers
 from clew.kernels.ordinal import comparison_loss
 from clew.similarity import OrdinalEmbedding
 from clew.similarity._ordinal import (

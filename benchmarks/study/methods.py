@@ -17,7 +17,7 @@ from benchmarks.study.log import parameters_of, seeded, tag_of
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints, cluster, similarity
 from clew.answers import ALL_ALIKE, DONT_KNOW
-from clew.constraints._folds import held_out_folds
+from clew.constraints._support import held_out_folds
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 from clew.similarity._comparisons import inequalities_of
 

@@ -50,8 +50,3 @@ class Once:
     def __setstate__(self, results: dict[Hashable, Any]) -> None:
         self.__init__()  # type: ignore[misc]
         self._results = results
-
-    def forget(self, is_forgotten: Callable[[Any], bool]) -> None:
-        """Delete the results whose keys are chosen; they are computed again when next read."""
-        for key in [key for key in self._results if is_forgotten(key)]:
-            del self._results[key]

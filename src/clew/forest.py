@@ -17,8 +17,16 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from clew._parallel import Progress, blocks, has_cluster, in_threads, on_cluster
-from clew.kernels.forest.layout import Links, Problem, Rules, Trees, make_sample, make_scratch
-from clew.kernels.forest.paths import measure_paths, route
+from clew.kernels.forest.layout import (
+    Links,
+    Problem,
+    Rules,
+    Trees,
+    make_sample,
+    make_scratch,
+    measure_paths,
+    route,
+)
 from clew.kernels.forest.trees import grow_trees
 
 __all__ = [

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from clew.cli import _distances, _reading
-from clew.cli._distances import read_distances, read_ids
+from clew.cli import _reading, _rows
+from clew.cli._rows import read_distances, read_ids
 from clew.exceptions import FileFormatError, InvalidDataError
 
 IDS = [f"item {at}" for at in range(30)]
@@ -58,7 +58,7 @@ def test_archives_must_say_which_are_the_distances(arrays, here):
 
 def test_large_arrays_are_memory_mapped(D, monkeypatch):
     np.save("D.npy", D)
-    monkeypatch.setattr(_distances, "MAPPED_BYTES", 100)
+    monkeypatch.setattr(_rows, "MAPPED_BYTES", 100)
     assert isinstance(assert_read("D.npy", D).X.base, np.memmap)
 
 

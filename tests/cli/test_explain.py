@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 
 from clew import Constraints
 from clew.cli import main
-from clew.cli._explanations import read_saved, saved_bytes
-from clew.cli._groups import find_groups
+from clew.cli._groups import find_groups, read_saved, saved_bytes
 from clew.cluster import GuidedClustering
 
 pytestmark = pytest.mark.usefixtures("small_search")

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
-from clew.cli._explanations import read_saved
+from clew.cli._groups import read_saved
 
 pytestmark = pytest.mark.usefixtures("small_search")
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from clew.cli import main
-from clew.cli._media import with_media
+from clew.cli._reading import with_media
 from clew.cli._rows import read_items
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.items import open_image

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from numba.core import event
 
-from clew.cli import _progress, main
+from clew.cli import _words, main
 from clew.cli._compilation import PARTS, START, compile_kernels, expected_seconds
-from clew.cli._progress import Words
+from clew.cli._words import Words
 from clew.cluster import PCKMeans
 
 PCK = ("group", "X.npy", "-k", "3", "--method", "pckmeans", "-o", "g.csv")
@@ -21,7 +21,7 @@ PCK = ("group", "X.npy", "-k", "3", "--method", "pckmeans", "-o", "g.csv")
 def clock(monkeypatch):
     """A clock that the test sets."""
     now = [0.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_words.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -47,7 +47,7 @@ def test_quiet_prints_nothing(clock, capsys):
 #: A program that calls two kernels; Numba keeps them compiled in the folder of the program.
 WORK = """
 from numba import njit
-from clew.cli._progress import Words
+from clew.cli._words import Words
 
 @njit(cache=True)
 def one():

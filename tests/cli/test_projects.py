@@ -319,7 +319,7 @@ def test_an_interrupted_export_is_undone(grouped, here, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clew.exports._folders._move", stop)
+    monkeypatch.setattr("clew.exports._files._move", stop)
     move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
     done = clew(*move, "--yes")
     assert done.exit_code == 130

@@ -11,7 +11,7 @@ import pytest
 
 from clew import Answer, Constraints, Question
 from clew.answers import DONT_KNOW
-from clew.constraints._folds import fold_numbers
+from clew.constraints._support import fold_numbers
 from clew.exceptions import FileFormatError, InvalidConstraintsError
 from clew.oracles import SimulatedOracle
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew.constraints._folds import fold_numbers, held_out_folds
+from clew.constraints._support import fold_numbers, held_out_folds
 
 KINDS = ("pairs", "triplets", "odd_one_out")
 

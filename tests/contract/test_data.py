@@ -10,8 +10,6 @@ from sklearn.base import clone
 from tests.contract.methods import ANSWERS, N, X, every, result, y
 
 import clew.cluster
-import clew.similarity
-import clew.trust
 from clew import Constraints
 from clew.cluster import (
     DCRC,

@@ -19,7 +19,7 @@ from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
 )
-from clew.constraints import _columns
+from clew.constraints import _records
 from clew.constraints._tables import kinds_in
 from clew.exceptions import (
     ClewError,
@@ -98,7 +98,7 @@ def test_answers_are_honored_or_refused(method, honored, kind):
 def test_a_fit_examines_the_same_answers_once(method, honored, monkeypatch):
     examined = []
     monkeypatch.setattr(
-        _columns, "kinds_in", lambda tables: examined.append(tables) or kinds_in(tables)
+        _records, "kinds_in", lambda tables: examined.append(tables) or kinds_in(tables)
     )
     known = next(
         (ANSWERS[kind] for kind in ANSWERS if kind in honored), Constraints(N)

@@ -125,7 +125,7 @@ def test_unknown_forms_are_refused(published, what, as_):
 
 
 def test_every_form_has_a_choice_of_the_command():
-    from clew.cli.export import AS, WHATS
+    from clew.cli.import_export import AS, WHATS
 
     assert tuple(exports.FORMS) == tuple(sorted(WHATS, key=list(exports.FORMS).index))
     assert set(AS) == {form for forms in exports.FORMS.values() for form in forms} - {

@@ -12,9 +12,16 @@ from PIL import Image
 from clew.answers import Answer, Question
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.exports import Member
-from clew.exports._camtrap import camtrap_dp
-from clew.exports._pictures import coco, fiftyone, label_studio
-from clew.exports._tables import GROUP_COLUMNS, answer_records, group_records, table_bytes
+from clew.exports._forms import (
+    GROUP_COLUMNS,
+    answer_records,
+    camtrap_dp,
+    coco,
+    fiftyone,
+    group_records,
+    label_studio,
+    table_bytes,
+)
 from clew.items import Item
 
 META = {"deployment": "cam 1", "latitude": 59.9, "longitude": 10.7, "date": "2024:05:31 08:25:38"}

@@ -13,7 +13,7 @@ from PIL import Image
 
 from clew.exceptions import InvalidDataError, MissingDependencyError
 from clew.features import extractor, read_images
-from clew.features._shapes import Shapes
+from clew.features._without_networks import Shapes
 
 
 def corner(width: int = 60, height: int = 40) -> Image.Image:

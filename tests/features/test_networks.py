@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from clew.exceptions import FileFormatError, InvalidParameterError, MissingDependencyError
-from clew.features import _minilm, compute, extractor
+from clew.features import _networks, compute, extractor
 from clew.features._efficientnet import (
     FLOAT,
     PACKAGE,
@@ -92,7 +92,7 @@ def tiny_bert() -> dict[str, np.ndarray]:
         f"embeddings.{name}_embeddings.weight": (20, 12) for name in ("position", "token_type")
     }
     linear = ("attention.self.query", "attention.self.key", "attention.self.value")
-    for layer in range(_minilm.N_LAYERS):
+    for layer in range(_networks.N_LAYERS):
         at = f"encoder.layer.{layer}."
         for name in (*linear, "attention.output.dense"):
             shapes |= {f"{at}{name}.weight": (12, 12), f"{at}{name}.bias": (12,)}
@@ -109,18 +109,18 @@ def tiny_bert() -> dict[str, np.ndarray]:
 
 def test_a_transformer_attends_to_all_words_and_to_their_order():
     weights = tiny_bert()
-    one = _minilm.embedded([1, 2, 3, 4], weights)
+    one = _networks.embedded([1, 2, 3, 4], weights)
     assert np.linalg.norm(one) == pytest.approx(1, abs=1e-5)
-    assert not np.allclose(one, _minilm.embedded([1, 3, 2, 4], weights), atol=1e-3)
-    assert not np.allclose(one, _minilm.embedded([1, 2, 5, 4], weights), atol=1e-3)
+    assert not np.allclose(one, _networks.embedded([1, 3, 2, 4], weights), atol=1e-3)
+    assert not np.allclose(one, _networks.embedded([1, 2, 5, 4], weights), atol=1e-3)
 
 
 def test_words_are_cut_into_the_longest_known_parts():
     words = ["[UNK]", "[CLS]", "[SEP]", "bird", "##s", "un", "##known", ",", "鳥", "cafe"]
     vocabulary = {word: at for at, word in enumerate(words)}
-    numbers = _minilm.words_of("Birds, unknown CAFÉ zebra 鳥鳥", vocabulary)
+    numbers = _networks.words_of("Birds, unknown CAFÉ zebra 鳥鳥", vocabulary)
     assert numbers == [1, 3, 4, 7, 5, 6, 9, 0, 8, 8, 2]
-    assert len(_minilm.words_of("bird " * 999, vocabulary)) == _minilm.MOST_WORDS
+    assert len(_networks.words_of("bird " * 999, vocabulary)) == _networks.MOST_WORDS
 
 
 def test_safetensors_are_read(tmp_path):
@@ -130,19 +130,21 @@ def test_safetensors_are_read(tmp_path):
         "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [8, 32]},
         "n": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]},
     }).encode()  # fmt: skip
-    found = _minilm.safe_tensors(struct.pack("<Q", len(head)) + head + bytes(8) + values.tobytes())
+    found = _networks.safe_tensors(
+        struct.pack("<Q", len(head)) + head + bytes(8) + values.tobytes()
+    )
     assert list(found) == ["a"]
     np.testing.assert_array_equal(found["a"], values)
 
 
 def test_texts_of_one_meaning_are_near_each_other():
-    pytest.importorskip(_minilm.PACKAGE)
+    pytest.importorskip(_networks.MINILM_PACKAGE)
     lines = (
         "A small brown bird sings", "The little sparrow is chirping",
         "The company's revenue fell this quarter", "Profits of the firm dropped",
     )  # fmt: skip
     by = extractor("minilm", n_jobs=1)
-    found = by.extract([_minilm.words_of(line, by._vocabulary) for line in lines])
+    found = by.extract([_networks.words_of(line, by._vocabulary) for line in lines])
     near = found @ found.T
     assert near[0, 1] > 0.4
     assert near[2, 3] > 0.4

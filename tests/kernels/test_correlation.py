@@ -9,8 +9,15 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from tests.reference import correlation as reference
 
-from clew.kernels.correlation.merges import Edges, merge_groups
-from clew.kernels.correlation.moves import Pairs, Scoring, anneal_rows, cut_sums, move_rows
+from clew.kernels.correlation import (
+    Edges,
+    Pairs,
+    Scoring,
+    anneal_rows,
+    cut_sums,
+    merge_groups,
+    move_rows,
+)
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
 

@@ -9,7 +9,7 @@ from tests.reference import soft_groups as reference
 
 from clew import Constraints
 from clew.cluster.kmeans._soft import weighted_pairs
-from clew.kernels.soft_groups import best_for_empty_group, iterated_conditional_modes
+from clew.kernels.means import best_for_empty_group, iterated_conditional_modes
 
 
 @st.composite

@@ -7,7 +7,7 @@ import pytest
 from tests.kernels.test_belief_propagation import SIZES, Kernel, random_answers, random_matrices
 
 from clew.cluster.guided._partitions import TiedRows
-from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
+from clew.kernels.sparse_memberships import propagate_sparse_beliefs, shared_probabilities
 from clew.trust._outcomes import co_membership
 
 N_ROWS, N_GROUPS, N_KEPT = 12, 6, 4

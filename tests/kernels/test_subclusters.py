@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.reference import subclusters as reference
 
+from clew.kernels.medoids import count_shared, index_lists, mean_log_jaccard
 from clew.kernels.nearest import keep_nearest
-from clew.kernels.shared_rows import count_shared, index_lists, mean_log_jaccard
 from clew.kernels.subclusters import swap_best, swap_eagerly, swap_for_silhouette
 
 

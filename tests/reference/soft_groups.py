@@ -1,4 +1,4 @@
-"""Slow twins of `clew.kernels.soft_groups`: every cost is computed from the definition."""
+"""Slow twins of `clew.kernels.means`: every cost is computed from the definition."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_number_of_neighbors_is_checked(n_neighbors):
 
 
 def test_dense_affinities_have_a_limit(monkeypatch):
-    monkeypatch.setattr("clew.graphs._checks.MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew.graphs._distances.MAX_DENSE_ROWS", 100)
     model = ClustRF(5, random_state=0).fit(X)
     with pytest.raises(TooLargeError, match=r"150 rows .* kneighbors_graph"):
         _ = model.affinity_matrix_

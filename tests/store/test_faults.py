@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.store.conftest import start_postgres
+from tests.conftest import start_postgres
 
 from clew.answers import Answer, Question
 from clew.exceptions import ClewError, StoreError

@@ -22,7 +22,7 @@ from clew.items import Item
 from clew.session import Session
 from clew.store import Store, open_store
 from clew.worker import Rows, Worker, _worker as module
-from clew.worker._map import places
+from clew.worker._jobs import places
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -197,6 +197,20 @@ def test_an_error_is_told_and_tried_again_while_people_are_asked(
     assert len(store.lease("ann", 4)) == 4
     stop.set()
     thread.join()
+
+
+def test_a_worker_waits_for_two_items() -> None:
+    with open_store(":memory:") as few:
+        few.add_items([Item("a", "text", text="a")])
+        worker = Worker(few)
+        worker.run(until_rest=True)
+        state = few.worker()
+        assert state is not None
+        assert (state.state, state.detail) == ("waiting", "there are fewer than two items")
+        assert few.result_revision() is None
+        few.add_items([Item("b", "text", text="b")])
+        worker.run(until_rest=True)
+        assert few.result_revision() == 0
 
 
 def test_a_second_worker_waits_and_takes_over(store: Store) -> None:

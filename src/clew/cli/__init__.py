@@ -5,26 +5,17 @@ from __future__ import annotations
 import click
 
 from clew.cli._words import Commands
-from clew.cli.add import add
 from clew.cli.annotator import annotator
 from clew.cli.asking.ask import ask
-from clew.cli.backup import backup
-from clew.cli.compile import compile_command
-from clew.cli.demo import demo
-from clew.cli.doctor import doctor
-from clew.cli.explain import explain
-from clew.cli.export import export
-from clew.cli.group import group
-from clew.cli.import_ import import_
-from clew.cli.init import init
-from clew.cli.migrate import migrate
+from clew.cli.demo import compile_command, demo
+from clew.cli.group import explain, group
+from clew.cli.import_export import export, import_
+from clew.cli.project import add, backup, init, migrate, set_aside
 from clew.cli.review import review
-from clew.cli.serve import serve
-from clew.cli.set_aside import set_aside
+from clew.cli.serve import serve, worker_command
 from clew.cli.simulate import simulate
-from clew.cli.status import status
+from clew.cli.status import doctor, status
 from clew.cli.subclusters import subclusters
-from clew.cli.worker import worker_command
 
 __all__ = ["main"]
 

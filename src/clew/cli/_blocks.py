@@ -14,8 +14,7 @@ from clew._files import atomic_write
 from clew.cli._grouping import Job, print_summary, read_answers, summarize
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._outputs import check_writable, write_together
-from clew.cli._progress import Words
-from clew.cli._words import counted
+from clew.cli._words import Words, counted
 from clew.cluster import GuidedClustering
 from clew.exceptions import (
     ClusterError,

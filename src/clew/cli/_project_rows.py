@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from clew.answers import Answer, Entry, Retraction, standing
-from clew.cli._media import Pictures
-from clew.cli._progress import Words
 from clew.cli._projects import project_and_store
+from clew.cli._reading import Pictures
 from clew.cli._rows import Rows, from_table
-from clew.cli._words import counted
+from clew.cli._words import Words, counted
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError
 from clew.items import Item

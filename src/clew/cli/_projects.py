@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from clew.cli._progress import Words
+    from clew.cli._words import Words
     from clew.collections import Additions, Collection, Project
     from clew.store import Store
 

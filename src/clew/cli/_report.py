@@ -15,8 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew.answers import ANSWER_WORDS, KINDS, Kind
-from clew.cli._explanations import reasons
-from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph
+from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph, reasons
 from clew.cli._rows import Rows, cell
 from clew.cli._words import counted, printable, sizes_words
 from clew.cli.report import (

@@ -17,11 +17,10 @@ from clew._text import content_of, decoded
 from clew.answers import Kind, SecondsModel
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
-from clew.cli._progress import Words
 from clew.cli._project_rows import column_of_project
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._rows import ARRAYS, Rows, kind_of, loaded
-from clew.cli._words import counted
+from clew.cli._words import Words, counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle

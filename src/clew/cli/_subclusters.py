@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_with_table
-from clew.cli._progress import Words
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import gallery
 from clew.cli._rows import Rows, cell
-from clew.cli._words import counted
+from clew.cli._words import Words, counted
 from clew.cli.report import render
 from clew.cluster import Subclustering
 from clew.exceptions import ClewWarning, DistancesAsFeaturesWarning, InvalidParameterError

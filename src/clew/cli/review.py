@@ -18,7 +18,7 @@ from clew.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from clew.answers import Answer, Edit, Entry, Question
-    from clew.cli._progress import Words
+    from clew.cli._words import Words
     from clew.collections import Project
     from clew.exports import Doubt
     from clew.store import Store
@@ -68,7 +68,7 @@ def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
     clew review --no-preview --json
     clew review --take-back 5f0c3a…
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.cli._progress import Words
+    from clew.cli._words import Words
     from clew.exports import doubts_of
 
     quiet = options["quiet"] or options["as_json"]
@@ -166,7 +166,7 @@ def _previewed(
     import time
 
     from clew.answers import entry_to_json
-    from clew.cli._project_grouping import learn
+    from clew.cli._grouping import learn
 
     jobs = {
         change.entry.id: store.add_job("preview", {"entry": entry_to_json(change.entry)})

@@ -1,21 +1,25 @@
-"""``clew status``: what a project holds, and how sure the groups are."""
+"""``clew status`` and ``clew doctor``: what a project holds, and whether all is well with it."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from clew._text import group_title
-from clew.cli._projects import PROJECT, project_and_store
-from clew.cli._words import counted, printable, sizes_words
+from clew.cli._projects import PROJECT, find_project, project_and_store
+from clew.cli._words import FAILED, counted, printable, sizes_words
+from clew.exceptions import ClewError
 
 if TYPE_CHECKING:
     from clew.collections import Project
+    from clew.items import Item
     from clew.store import Store
 
 #: Number of answers before which no estimate is shown.
@@ -134,3 +138,191 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
     if stop.get("is_enough"):
         lines.append(f"this is enough: {stop.get('reason', '')}".rstrip(": "))
     return lines
+
+
+#: Seconds after which a file that was not finished is nobody's any more.
+OLD = 3600.0
+
+
+class Finding(NamedTuple):
+    """Something that was checked."""
+
+    is_well: bool
+    what: str
+    do: str = ""
+    """What to do about it."""
+
+
+@click.command()
+@PROJECT
+@click.option(
+    "--hashes", is_flag=True, help="Read all files, to see whether their contents changed."
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Remove what is left over, and set items aside whose files are gone; both can be undone.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def doctor(
+    ctx: click.Context, /, project: Path | None, hashes: bool, fix: bool, as_json: bool
+) -> None:
+    """Check settings, database, files and leftovers of a project, and say what to do.
+
+    The exit status is 1 if something is wrong.
+
+    \b
+    clew doctor
+    clew doctor --hashes
+    clew doctor --fix
+    """  # noqa: D301 - click's mark for lines to keep
+    opened = find_project(project)
+    findings = [Finding(True, f"settings: {opened.folder / 'settings.toml'}")]
+    findings += _database(opened)
+    if all(finding.is_well for finding in findings):
+        try:
+            with opened.open_store() as store:
+                findings += _contents(opened, store, hashes=hashes, fix=fix)
+        except ClewError as error:
+            findings.append(Finding(False, f"store: {error}"))
+    findings += _leftovers(opened, fix=fix)
+    problems = [finding for finding in findings if not finding.is_well]
+    if as_json:
+        click.echo(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False))
+    else:
+        for finding in findings:
+            click.echo(f"{'ok ' if finding.is_well else 'BAD'} {printable(finding.what)}")
+            if finding.do:
+                click.echo(f"    {printable(finding.do)}")
+    ctx.exit(FAILED if problems else 0)
+
+
+def _database(project: Project) -> Iterator[Finding]:
+    """Check the file of SQLite by its own means; another store is asked when it is opened."""
+    if project.store:
+        return
+    path = Path(project.url)
+    if not path.is_file():
+        yield Finding(
+            False, f"database: {path} is missing",
+            "restore a backup, or make a new project and import an export",
+        )  # fmt: skip
+        return
+    try:
+        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
+            said = [row[0] for row in connection.execute("PRAGMA quick_check")]
+        connection.close()
+    except sqlite3.Error as error:
+        said = [str(error)]
+    is_well = said == ["ok"]
+    yield Finding(
+        is_well, f"database: {path}" if is_well else f"database: {path}: {said[0]}",
+        "" if is_well else "stop clew serve, keep a copy of the file, and restore a backup; "
+        "sqlite3 clew.db .recover saves what can be read",
+    )  # fmt: skip
+
+
+def _contents(project: Project, store: Store, *, hashes: bool, fix: bool) -> Iterator[Finding]:
+    counts = store.counts()
+    yield Finding(
+        True, f"store: {counted(counts.n_items, 'item')}, {counts.n_entries:,} entries; its schema "
+        "is of this clew",
+    )  # fmt: skip
+    items = store.items()
+    if not items:
+        yield Finding(False, "items: there are none", "clew add PATH")
+    if not project.root.is_dir():
+        yield Finding(
+            False, f"media: there is no folder {project.root}",
+            f"correct the line media in {project.folder / 'settings.toml'}",
+        )  # fmt: skip
+    else:
+        yield _files(project, store, items, fix=fix)
+        if hashes:
+            yield _hashes(project, items)
+    yield from _vectors(project, [item.id for item in items])
+    worker = store.worker()
+    if worker is not None:
+        state = worker.detail or worker.state
+        is_well = worker.state != "failed"
+        alive = "at work" if worker.is_alive else "not running"
+        do = "" if is_well else "clew group shows the error; clew worker tries again"
+        yield Finding(is_well, f"worker: {alive}, {state}", do)
+
+
+def _files(project: Project, store: Store, items: list[Item], *, fix: bool) -> Finding:
+    """Check that the file of each item is there."""
+    from clew.answers import Edit
+
+    exists: dict[str, bool] = {}
+    for item in items:
+        if item.path is not None and item.path not in exists:
+            exists[item.path] = (project.root / item.path).is_file()
+    lost = [
+        item
+        for item in items
+        if item.path is not None and not exists[item.path] and item.set_aside is None
+    ]
+    if not lost:
+        return Finding(True, f"files: all {len(exists):,} are there")
+    n = f"{counted(len(lost), 'item')} {'has' if len(lost) == 1 else 'have'}"
+    what = f"files: {n} no file any more, such as {lost[0].path}"
+    if fix:
+        ids = tuple(item.id for item in lost)
+        store.append([Edit("set_aside", ids, annotator="clew doctor", note="the file is gone")])
+        return Finding(True, f"{what}: set aside", "clew add finds them again if they were moved")
+    return Finding(
+        False, what,
+        f"if they were moved, clew add {project.root} finds them by their contents; else clew "
+        "doctor --fix sets them aside",
+    )  # fmt: skip
+
+
+def _hashes(project: Project, items: list[Item]) -> Finding:
+    """Check that the contents of the files are those that people saw."""
+    from clew.collections import read_collection
+
+    found = read_collection(project.root)
+    now = {item.path: item.hash for item in found.items}
+    changed = [item for item in items if item.path in now and now[item.path] != item.hash]
+    if not changed:
+        return Finding(True, "hashes: the contents of all files are as they were")
+    return Finding(
+        False, f"hashes: {counted(len(changed), 'item')} changed, such as {changed[0].path}",
+        f"restore them, or take the new contents with clew add {project.root}",
+    )  # fmt: skip
+
+
+def _vectors(project: Project, ids: list[str]) -> Iterator[Finding]:
+    for name, read in (("vectors", project.vectors), ("distances", project.distances)):
+        try:
+            if (found := read(ids)) is not None:
+                yield Finding(True, f"{name}: {' by '.join(f'{n:,}' for n in found.shape)}")
+        except (ClewError, OSError, ValueError) as error:
+            yield Finding(False, f"{name}: {error}", f"add them again: clew add PATH --{name} FILE")
+
+
+def _leftovers(project: Project, *, fix: bool) -> Iterator[Finding]:
+    """Find files that an interrupted command has left."""
+    stray = [
+        path
+        for path in project.folder.rglob("*.tmp")
+        if path.is_file() and time.time() - path.stat().st_mtime > OLD
+    ]
+    stray += [
+        path
+        for path in (project.folder / "vectors").glob("*.npy")
+        if not path.with_suffix(".json").exists() and time.time() - path.stat().st_mtime > OLD
+    ]
+    if not stray:
+        yield Finding(True, "leftovers: none")
+        return
+    size = sum(path.stat().st_size for path in stray)
+    what = f"leftovers: {counted(len(stray), 'file')} of {size:,} bytes, such as {stray[0].name}"
+    if fix:
+        for path in stray:
+            path.unlink()
+        yield Finding(True, f"{what}: removed")
+    else:
+        yield Finding(False, what, "clew doctor --fix removes them")

@@ -1,23 +1,27 @@
-"""Items from tables: CSV, JSON lines or Parquet with a file, a text or columns for each item."""
+"""Items from tables, the boxes of COCO, and arrays of vectors or distances."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import math
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clew._text import content_of, text_of
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
-from clew.exceptions import FileFormatError, InvalidDataError
+from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import Item, LeftOut
 from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, id_text, table_of
+from clew.tables._read import Columns, check_ids, id_text, read_table, table_of
 
 #: Columns with a meaning of their own, by what they hold; case does not matter.
 PATHS: Final = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "sound")
@@ -28,8 +32,6 @@ BOXES: Final = (
 )  # fmt: skip
 SPANS: Final = (("start", "end"), ("start_s", "end_s"), ("begin", "end"))
 JSON_LINES: Final = (".jsonl", ".ndjson")
-#: Columns of items.jsonl, which clew writes, beside `id`, `path` and `text`.
-OWN_FIELDS: Final = ("kind", "region", "columns", "meta", "hash", "set_aside")
 
 
 class Sheet(NamedTuple):
@@ -115,7 +117,7 @@ def items_of_sheet(
     rest = dict(sheet.cells)
     lower = {name.lower(): name for name in rest}
     if "kind" in rest and {"columns", "meta"} & rest.keys():
-        return _own_items(path, sheet, root, facts_of)
+        return _own_items(path, sheet, facts_of)
     wants_media = kind in (None, *ENDINGS)
     named = next((lower[name] for name in PATHS if name in lower), None) if wants_media else None
     if named is not None:
@@ -256,24 +258,9 @@ def _media(
     return items, left_out
 
 
-def item_record(item: Item) -> dict[str, Any]:
-    """Return an item as a line of items.jsonl has it, without what is empty."""
-    record: dict[str, Any] = {"id": item.id, "kind": item.kind}
-    optional = {
-        "path": item.path,
-        "region": None if item.region is None else list(item.region),
-        "text": item.text,
-        "hash": item.hash,
-        "set_aside": item.set_aside,
-    }
-    record |= {name: value for name, value in optional.items() if value is not None}
-    return record | {"columns": dict(item.columns), "meta": dict(item.meta)}
-
-
 def _own_items(
     path: Path,
     sheet: Sheet,
-    root: Path,
     facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return the items of items.jsonl, as clew wrote it; files are looked for, not required."""
@@ -311,3 +298,235 @@ def texts_of_lines(path: Path, encoding: str | None) -> tuple[list[Item], list[s
     ]
     notes = [f"{n_repeated:,} lines repeat others and are left out"] * bool(n_repeated)
     return items, notes
+
+
+#: Fields of an annotation that become `meta` under their own names.
+KEPT = ("score", "individual", "track_id", "name", "attributes")
+
+
+def is_coco(path: Path) -> bool:
+    """Whether a file is one of COCO, by its ending and its keys."""
+    if path.suffix.lower() != ".json":
+        return False
+    with path.open("rb") as file:
+        return b'"annotations"' in file.read() if path.stat().st_size < 1 << 30 else False
+
+
+def items_of_coco(
+    path: Path,
+    root: Path,
+    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+) -> tuple[list[Item], list[LeftOut], list[str]]:
+    """Return an item for each box, those left out with reasons, and notes.
+
+    The id is the name of the image and the id of the annotation, "img/1.jpg#17".
+    """
+    images, annotations, categories = _parts(path)
+    left_out: list[LeftOut] = []
+    paths: dict[Any, str] = {}
+    reasons: dict[Any, str] = {}
+    for key, image in images.items():
+        try:
+            paths[key] = _found(image.get("file_name"), path.parent, root)
+        except ValueError as error:
+            reasons[key] = str(error)
+    used = {each.get("image_id") for each in annotations}
+    facts = facts_of([name for key, name in paths.items() if key in used])
+    items: list[Item] = []
+    for each in annotations:
+        key = each.get("image_id")
+        name = paths.get(key, str(images.get(key, {}).get("file_name", key)))
+        item_id = f"{name}#{each['id']}"
+        found = facts.get(name)
+        if not isinstance(found, FileFacts):
+            why = found.reason if found is not None else reasons.get(key, "there is no such image")
+            left_out.append(LeftOut(item_id, why))
+            continue
+        meta: dict[str, Any] = {"date": found.date} if found.date else {}
+        meta |= {of: plain(images[key][of]) for of in ("date_captured",) if images[key].get(of)}
+        if (category := categories.get(each.get("category_id"))) is not None:
+            meta["category"] = category
+        meta |= {of: each[of] for of in KEPT if each.get(of) is not None}
+        try:
+            region = tuple(plain(float(value)) for value in each["bbox"])
+            items.append(
+                Item(item_id, "image", path=name, region=region, meta=meta, hash=found.hash)
+            )
+        except (KeyError, TypeError, ValueError, InvalidDataError) as error:
+            problem = "has no bbox" if isinstance(error, KeyError) else str(error)
+            left_out.append(LeftOut(item_id, problem))
+    n_without = len(images) - len(used & images.keys())
+    notes = [f"{n_without:,} images without boxes are not items"] if n_without else []
+    return items, left_out, notes
+
+
+def _found(name: object, folder: Path, root: Path) -> str:
+    """Return the path of an image, which lies beside the file, above it, or in images/."""
+    for place in (folder, folder.parent, folder / "images", folder.parent / "images"):
+        if name and (place / str(name)).is_file():
+            return relative_path(name, place, root)
+    return relative_path(name or "", folder, root)
+
+
+def _parts(path: Path) -> tuple[dict[Any, Any], list[Any], dict[Any, str]]:
+    try:
+        stored = json.loads(content_of(path))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: not JSON: {error}") from error
+    parts = [stored.get(name) if isinstance(stored, dict) else None
+             for name in ("images", "annotations")]  # fmt: skip
+    if not all(isinstance(part, list) for part in parts):
+        raise FileFormatError(
+            f"{path}: a file of COCO is an object with the lists images and annotations"
+        )
+    images, annotations = parts
+    try:
+        by_id = {each["id"]: each for each in images or ()}
+        categories = {each["id"]: str(each["name"]) for each in stored.get("categories") or ()}
+        ids = [each["id"] for each in annotations or ()]
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(f"{path}: {error} is missing in an image, box or category") from error
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise FileFormatError(f"{path}: two annotations have the id {twice!r}; make them unique")
+    return by_id, list(annotations or ()), categories
+
+
+ARRAYS: Final = (".npy", ".npz")
+#: Rows in which numbers are looked at one time.
+BLOCK: Final = 1 << 14
+
+
+class Rows(NamedTuple):
+    """Rows of numbers with their ids."""
+
+    values: NDArray[Any]
+    """(n, n_features), or distances, (n, n)."""
+    ids: list[str] | None
+    """None if the file names no ids."""
+
+
+def read_vectors(path: Path, ids: Path | None = None) -> Rows:
+    """Read vectors from .npy, .npz or Parquet with a column of lists."""
+    rows = _parquet(path) if path.suffix.lower() == ".parquet" else _array(path, "X")
+    values = rows.values
+    if values.ndim != 2 or values.dtype.kind not in "fiub" or 0 in values.shape:
+        raise FileFormatError(
+            f"{path} holds an array of {values.dtype} of shape {values.shape}; vectors are "
+            "numbers, rows by features"
+        )
+    if values.dtype.kind != "f":
+        values = values.astype(np.float32)
+    for start in range(0, len(values), BLOCK):
+        bad = np.argwhere(~np.isfinite(values[start : start + BLOCK]))
+        if len(bad):
+            row, column = bad[0]
+            raise InvalidDataError(
+                f"{path}, row {start + row}, column {column}: "
+                f"{values[start + row, column]} is not a finite number"
+            )
+    return _named(path, Rows(values, rows.ids), ids, len(values))
+
+
+def read_square(path: Path, ids: Path | None = None) -> Rows:
+    """Read distances between all pairs of rows from .npy or .npz, square or condensed."""
+    from clew.graphs import check_distances  # loads scikit-learn
+
+    rows = _array(path, "D")
+    try:
+        values = np.asarray(check_distances(rows.values))
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}: {error}") from error
+    return _named(path, Rows(values, rows.ids), ids, len(values))
+
+
+def _named(path: Path, rows: Rows, ids: Path | None, n: int) -> Rows:
+    """Name the rows by a file of ids, and check the ids."""
+    if ids is not None and rows.ids is not None:
+        raise FileFormatError(f"{path} names its rows already; leave --ids out")
+    names = rows.ids if ids is None else read_ids(ids)
+    if names is None:
+        return rows
+    if len(names) != n:
+        raise InvalidDataError(f"{ids or path} has {len(names):,} ids for {n:,} rows of {path}")
+    try:
+        check_ids(names)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{ids or path}, {error}") from error
+    return Rows(rows.values, names)
+
+
+def read_ids(path: Path) -> list[str]:
+    """Read ids: one on each line, or a table with a column id."""
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        table = read_table(path)
+        if table.ids is not None:
+            return table.ids
+    return [line.strip() for line in text_of(path).splitlines() if line.strip()]
+
+
+def _array(path: Path, name: str) -> Rows:
+    try:
+        stored = np.load(path, allow_pickle=False, mmap_mode="r")
+        if not isinstance(stored, np.lib.npyio.NpzFile):
+            return Rows(stored, None)
+        with stored:
+            values = name if name in stored.files else next(iter(stored.files), name)
+            ids = next((each for each in ("ids", "id") if each in stored.files), None)
+            names = None if ids is None else [id_text(each) for each in stored[ids].tolist()]
+            return Rows(stored[values], names)
+    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
+        raise FileFormatError(
+            f"{path} cannot be read as a NumPy file of numbers: {error}"
+        ) from error
+
+
+def _parquet(path: Path) -> Rows:
+    """Read a column of lists of equally many numbers, and a column id if there is one."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+        import pyarrow.types as kinds
+    except ImportError as error:
+        raise MissingDependencyError(
+            "reading Parquet needs pyarrow; install it with pip install 'clew[parquet]'"
+        ) from error
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise FileFormatError(f"{path} cannot be read as Parquet: {error}") from error
+    lists = [
+        field.name
+        for field in table.schema
+        if kinds.is_list(field.type)
+        or kinds.is_large_list(field.type)
+        or kinds.is_fixed_size_list(field.type)
+    ]
+    if len(lists) != 1:
+        raise FileFormatError(
+            f"{path} has {len(lists)} columns of lists ({', '.join(lists)}); vectors are one such "
+            "column"
+        )
+    column = table[lists[0]].combine_chunks()
+    flat = column.flatten().to_numpy(zero_copy_only=False)
+    if len(column) == 0 or column.null_count or len(flat) % len(column):
+        raise FileFormatError(f"{path}: the lists in {lists[0]!r} are not all of one length")
+    values = flat.reshape(len(column), -1)
+    lengths = column.value_lengths() if hasattr(column, "value_lengths") else None
+    if lengths is not None and len(set(lengths.to_pylist())) > 1:
+        raise FileFormatError(f"{path}: the lists in {lists[0]!r} are not all of one length")
+    ids = next((name for name in table.column_names if name.lower() == "id"), None)
+    return Rows(values, None if ids is None else list(map(id_text, table[ids].to_pylist())))
+
+
+def positions(ids: Sequence[str], names: Sequence[str], path: Path) -> NDArray[np.int64]:
+    """Return the row of each id of a collection in a file; refuse ids that it lacks."""
+    row_of = {name: row for row, name in enumerate(names)}
+    lacking = [name for name in ids if name not in row_of]
+    if lacking:
+        raise InvalidDataError(
+            f"{path} has no row for {len(lacking):,} of {len(ids):,} items, such as "
+            f"{lacking[0]!r}; give each item a row"
+        )
+    return np.array([row_of[name] for name in ids], np.int64)

@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.collections._arrays import ARRAYS, Rows, positions, read_square, read_vectors
-from clew.collections._coco import is_coco, items_of_coco
 from clew.collections._files import (
     Advance,
     FileCache,
@@ -20,7 +18,19 @@ from clew.collections._files import (
     items_of_folder,
     read_facts,
 )
-from clew.collections._tables import JSON_LINES, items_of_sheet, read_sheet, texts_of_lines
+from clew.collections._tables import (
+    ARRAYS,
+    JSON_LINES,
+    Rows,
+    is_coco,
+    items_of_coco,
+    items_of_sheet,
+    positions,
+    read_sheet,
+    read_square,
+    read_vectors,
+    texts_of_lines,
+)
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.items import Item, ItemKind, LeftOut
 from clew.tables._delimited import Format
@@ -371,15 +381,3 @@ def _free(name: str, taken: set[str]) -> str:
     while f"{name} ({number})" in taken:
         number += 1
     return f"{name} ({number})"
-
-
-#: What `--kind` calls the kinds of items.
-KIND_WORDS: dict[str, ItemKind | Literal["distances"]] = {
-    "image": "image",
-    "audio": "sound",
-    "sound": "sound",
-    "text": "text",
-    "table": "row",
-    "vectors": "vector",
-    "distances": "distances",
-}

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.constraints._columns import AnswerColumns
 from clew.constraints._ids import rows_and_ids
 from clew.constraints._meanings import implied_pairs
+from clew.constraints._records import AnswerColumns
 from clew.constraints._tables import AnswerTable
 from clew.constraints._validation import as_integers, as_origins, as_weights
 from clew.exceptions import InvalidConstraintsError

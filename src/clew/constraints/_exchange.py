@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
-from clew.constraints._columns import AnswerColumns
 from clew.constraints._files import (
     FilePath,
     Layout,
@@ -15,7 +14,7 @@ from clew.constraints._files import (
     write_csv,
     write_jsonl,
 )
-from clew.constraints._records import column_names, records
+from clew.constraints._records import AnswerColumns, column_names, records
 from clew.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:

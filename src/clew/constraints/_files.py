@@ -27,7 +27,6 @@ from clew._text import (
 )
 from clew.answers import ANSWER_WORDS, N_ROWS, Answer, Edit, as_table_answers
 from clew.answers._log import check_ids_of_log, is_log, read_log
-from clew.constraints._columns import AnswerColumns
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
@@ -36,6 +35,7 @@ from clew.constraints._records import (
     COLUMNS,
     OPTIONAL,
     OTHER_NAMES,
+    AnswerColumns,
     RecordReader,
     column_names,
     records,

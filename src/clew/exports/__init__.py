@@ -3,25 +3,25 @@
 Names with "as" are for clew itself: the command line and the app write these files.
 """
 
-from clew.exports._doubts import (
-    Doubt as Doubt,
-    doubt_records as doubt_records,
-    doubts_of as doubts_of,
-)
 from clew.exports._files import (
     FORMS as FORMS,
     PROGRAMS as PROGRAMS,
     TABLES as TABLES,
-    files_of as files_of,
-    grouped as grouped,
-    tables_of as tables_of,
-    zipped as zipped,
-)
-from clew.exports._folders import (
     Step as Step,
     apply as apply,
+    files_of as files_of,
+    grouped as grouped,
     plan as plan,
     safe_name as safe_name,
+    tables_of as tables_of,
     undo as undo,
+    zipped as zipped,
 )
-from clew.exports._members import AGAINST as AGAINST, BETWEEN as BETWEEN, Member as Member
+from clew.exports._members import (
+    AGAINST as AGAINST,
+    BETWEEN as BETWEEN,
+    Doubt as Doubt,
+    Member as Member,
+    doubt_records as doubt_records,
+    doubts_of as doubts_of,
+)

@@ -14,8 +14,6 @@ from clew._warnings import all_silenced
 if TYPE_CHECKING:
     from clew.items import Item, ItemKind, Media
 
-__all__ = ["Extractor"]
-
 #: Directions of less than this share of the variance are rounding errors.
 LEAST_VARIANCE = 1e-9
 

@@ -1,25 +1,29 @@
-"""Which features there are, by name: clew's own, and those of other packages."""
+"""Which features there are, by name, and which are computed if nobody says."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import get_args
 
-from clew.exceptions import InvalidParameterError
-from clew.features._extractor import Extractor
-from clew.items import ItemKind
+import numpy as np
 
-__all__ = ["extractor", "extractors"]
+from clew._parallel import in_threads
+from clew.exceptions import ClewError, InvalidDataError, InvalidParameterError
+from clew.features import _efficientnet, _networks
+from clew.features._extractor import Extractor
+from clew.items import Item, ItemKind, Media
 
 GROUP = "clew.features"
 #: Clew's own, by name; other packages name theirs in the entry point group.
 OWN = {
-    "shapes": "clew.features._shapes:Shapes",
+    "shapes": "clew.features._without_networks:Shapes",
     "efficientnet-lite0": "clew.features._efficientnet:EfficientNetLite",
-    "log-mel": "clew.features._sounds:LogMel",
-    "tf-idf": "clew.features._texts:TfIdf",
-    "minilm": "clew.features._minilm:MiniLM",
+    "log-mel": "clew.features._without_networks:LogMel",
+    "tf-idf": "clew.features._without_networks:TfIdf",
+    "minilm": "clew.features._networks:MiniLM",
     "onnx": "clew.features._networks:Onnx",
     "timm": "clew.features._networks:Timm",
     "open_clip": "clew.features._networks:OpenClip",
@@ -95,3 +99,56 @@ def _class(name: str) -> type[Extractor]:
     if not (found.name or name in OWN) or not found.kinds <= set(get_args(ItemKind)):
         raise InvalidParameterError(f"the features {name!r} have no name, or unknown kinds")
     return found
+
+
+#: Images that are looked at, evenly over all, and the side at which they are.
+N_LOOKED_AT, SIDE = 64, 32
+#: An image is gray if the channels of its pixels differ by less than this on average, of 255.
+GRAY = 6.0
+
+
+def chosen(kind: str, items: Sequence[Item], media: Media) -> tuple[str, str]:
+    """Return the name of the features of items of a kind, and why, in a sentence."""
+    if kind == "sound":
+        return "log-mel", "pitch, timbre, course and length of sounds"
+    if kind == "text":
+        return chosen_for_texts()
+    if are_gray(items, media):
+        return "shapes", "shapes, light and texture of images, which are gray"
+    if find_spec(_efficientnet.PACKAGE) is None or find_spec("onnxruntime") is None:
+        return "shapes", (
+            "shapes, colors and texture of images; with pip install 'clew[images]' a network "
+            "describes color photos, and fewer questions are needed"
+        )
+    return "efficientnet-lite0", "color images by EfficientNet-Lite0"
+
+
+def chosen_for_texts() -> tuple[str, str]:
+    """Return the name of the features of texts, and why."""
+    if find_spec(_networks.MINILM_PACKAGE) is not None:
+        return "minilm", "meaning of texts by MiniLM"
+    return "tf-idf", "TF-IDF of words"
+
+
+def are_gray(items: Sequence[Item], media: Media) -> bool:
+    """Whether most of a sample of images are gray."""
+    n = min(N_LOOKED_AT, len(items))
+    sample = [items[at] for at in np.linspace(0, len(items) - 1, n).astype(int)]
+    found = in_threads(lambda item: colorfulness(item, media), sample, n_jobs=None)
+    colors = [each for each in found if each is not None]
+    if not colors:
+        raise InvalidDataError(
+            f"none of the first {n} images can be read; {items[0].path} is one of them"
+        )
+    return bool(np.median(colors) < GRAY)
+
+
+def colorfulness(item: Item, media: Media) -> float | None:
+    """Return by how much the channels of an image differ on average; None if it cannot be read."""
+    try:
+        pixels = np.asarray(media.image(item, longest=SIDE), np.float64)
+    except ImportError:
+        raise
+    except (ClewError, OSError, MemoryError):
+        return None
+    return float(np.ptp(pixels, axis=2).mean())

@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 
 from clew._text import at_path, content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError
-from clew.features._choice import chosen_for_texts
 from clew.features._computing import compute
-from clew.features._texts import tf_idf
+from clew.features._registry import chosen_for_texts
+from clew.features._without_networks import tf_idf
 from clew.items import Item
 
 __all__ = ["Texts", "read_texts"]

@@ -1,33 +1,30 @@
 """Neighbor graphs, Gaussian affinities with local scales, checks of affinities and distances."""
 
-from clew.graphs._checks import (
+from clew.graphs._distances import (
+    DistanceSpace,
     check_affinity,
     check_dense_size,
-    check_n_neighbors,
-    check_square,
-)
-from clew.graphs._distance_space import DistanceSpace, inner_products
-from clew.graphs._distances import (
     check_distances,
     check_distances_to_fitted,
+    check_n_neighbors,
+    check_square,
     check_triangles,
+    inner_products,
     n_rows_of_condensed,
 )
-from clew.graphs._local_scale import (
+from clew.graphs._neighbors import (
     COINCIDENT,
     LocalScales,
+    NeighborSearch,
     coincide,
+    largest_entries,
+    largest_stored,
     local_gaussian,
     local_scale_graph,
     local_scales,
-    scaled_squares,
-)
-from clew.graphs._neighbors import (
-    NeighborSearch,
-    largest_entries,
-    largest_stored,
     nearest_graph,
     resolved_n_neighbors,
+    scaled_squares,
 )
 
 __all__ = [

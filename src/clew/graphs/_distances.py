@@ -1,10 +1,10 @@
-"""Checks of distances, for everything that takes them: between all pairs of rows, or near rows."""
+"""Checks of distances and affinities, and coordinates from distances."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +12,77 @@ from scipy.sparse import coo_array, csr_array, issparse
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator
 
-from clew._limits import ALL_PAIRS_ROWS
+from clew._limits import ALL_PAIRS_ROWS, MAX_DENSE_ROWS
 from clew._parallel import blocks
-from clew._validation import DIAGONAL_TOLERANCE, SYMMETRY_TOLERANCE, check_data, check_matrix
-from clew.exceptions import InvalidDataError
+from clew._validation import (
+    DIAGONAL_TOLERANCE,
+    SYMMETRY_TOLERANCE,
+    Allowed,
+    check_data,
+    check_matrix,
+)
+from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 
 ROWS_PER_BLOCK = 1024
+
+
+def check_affinity(
+    affinity: NDArray[np.floating] | csr_array, *, allow_negative: bool = False
+) -> None:
+    """Refuse affinities that are not square, dense and not symmetric, or negative.
+
+    Sparse affinities may never be negative: entries that are not stored count as 0, which is more.
+    """
+    check_square(affinity, "affinity")
+    entries = affinity.data if issparse(affinity) else affinity
+    is_refused = issparse(affinity) or not allow_negative
+    if is_refused and entries.size and entries.min() < 0:
+        raise InvalidDataError(
+            f"Negative values in data: affinities must be 0 or more, got {entries.min():g}. To use "
+            "distances, turn them into affinities by "
+            "clew.similarity.AdaptiveKNN(metric='precomputed')"
+        )
+
+
+def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
+    """Refuse a matrix, named `what`, that is not square, or is dense and not symmetric."""
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InvalidDataError(
+            f"a precomputed {what} must be square, got shape ({rows}, {columns}); "
+            "are these features?"
+        )
+    if issparse(matrix):
+        return
+    gap = max(  # in blocks, as a second matrix of this size may not fit in memory
+        float(np.abs(matrix[start:stop] - matrix[:, start:stop].T).max())
+        for start, stop in blocks(rows, ROWS_PER_BLOCK)
+    )
+    if gap > SYMMETRY_TOLERANCE * max(-float(matrix.min()), float(matrix.max())):
+        raise InvalidDataError(
+            f"a precomputed {what} must be symmetric, but entries (i, j) and (j, i) differ by up "
+            f"to {gap:g}"
+        )
+
+
+def check_dense_size(n_samples: int) -> None:
+    """Refuse a dense affinity of more than 20,000 rows."""
+    if n_samples > MAX_DENSE_ROWS:
+        raise TooLargeError(
+            f"a dense affinity of {n_samples} rows would take {4 * n_samples**2 / 2**30:.0f} GiB; "
+            f"beyond {MAX_DENSE_ROWS} rows use kneighbors_graph(k)"
+        )
+
+
+def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
+    """Refuse a number of neighbors that is not between 1 and ``n_samples - 1``."""
+    if not Allowed(kind=int, low=1, high=n_samples - 1).holds(n_neighbors):
+        raise InvalidParameterError(
+            f"n_neighbors must be an integer in [1, {n_samples - 1}] for {n_samples} rows, "
+            f"got {n_neighbors!r}"
+        )
+
+
 #: Number of rows whose triangles are checked, and the relative rounding error that is allowed.
 TRIANGLE_ROWS, TRIANGLE_TOLERANCE = 120, 1e-6
 Matrix = NDArray[np.floating]
@@ -303,3 +368,63 @@ def check_triangles(D: Matrix, seed: int = 0) -> TriangleCheck:
         int((near > near[:, third, None] + near[third] + slack).sum()) for third in range(m)
     )
     return TriangleCheck(n_violated // 2, m * (m - 1) * max(m - 2, 0) // 2)
+
+
+Floats = NDArray[np.float64]
+
+#: Number of landmarks: the axes are computed from the distances among these rows.
+N_LANDMARKS = 2_000
+N_COMPONENTS = 100
+ROWS_MAPPED = 2048
+#: Directions with a smaller share of the largest eigenvalue are rounding errors.
+LEAST_SHARE = 1e-10
+
+
+def inner_products(squared: Floats) -> Floats:
+    """Return the inner products of centered rows from squared distances, (n, n), by Torgerson."""
+    mean = squared.mean(axis=0)
+    products: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+    return products
+
+
+class DistanceSpace(NamedTuple):
+    """Map distances to the fitted rows to coordinates; fitted by `fit`, applied by `transform`."""
+
+    landmarks: NDArray[np.int64]
+    mean_squares: Floats  # mean squared distance of each landmark to all landmarks
+    axes: Floats  # (n_landmarks, n_components)
+
+    @classmethod
+    def fit(cls, distances: NDArray[np.floating], seed: int = 0) -> Self:
+        """Find coordinates whose distances are near the given ones, (n_samples, n_samples).
+
+        These need not be Euclidean: directions of negative eigenvalues are left out. `seed` is that
+        of the choice of landmarks. Time O(L³) and memory O(L²) for L landmarks, 2,000 at most. From
+        W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 1952; V. de
+        Silva and J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points", 2004.
+        """
+        n = len(distances)
+        chosen = np.random.RandomState(seed).choice(n, min(n, N_LANDMARKS), replace=False)
+        landmarks = np.sort(chosen).astype(np.int64)
+        scale = float(distances.max()) or 1.0  # squares of very large distances would overflow
+        near = distances[np.ix_(landmarks, landmarks)].astype(np.float64)
+        squared = (near / scale) ** 2
+        mean = squared.mean(axis=0)
+        value, vectors = np.linalg.eigh(inner_products(squared))
+        n_kept = int((value > LEAST_SHARE * value[-1]).sum()) if value[-1] > 0 else 0
+        n_kept = max(1, min(n_kept, N_COMPONENTS))
+        top, vectors = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]
+        axes = vectors / np.sqrt(np.maximum(top, np.finfo(float).tiny)) / scale
+        axes = axes if value[-1] > 0 else np.zeros_like(axes)
+        return cls(landmarks, mean * scale**2, axes)
+
+    def transform(self, distances: NDArray[np.floating]) -> Floats:
+        """Map distances to all fitted rows to coordinates, (n_rows, n_components)."""
+        scale = float(np.sqrt(self.mean_squares.max())) or 1.0
+        axes = self.axes * scale**2
+        positions = np.empty((len(distances), axes.shape[1]))
+        for start, stop in blocks(len(distances), ROWS_MAPPED):
+            near = distances[start:stop, self.landmarks].astype(np.float64, copy=False)
+            squared = (near / scale) ** 2
+            positions[start:stop] = -0.5 * ((squared - self.mean_squares / scale**2) @ axes)
+        return positions

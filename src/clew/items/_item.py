@@ -9,8 +9,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["Item", "LeftOut"]
-
 ItemKind = Literal["image", "sound", "text", "row", "vector"]
 KINDS: tuple[str, ...] = get_args(ItemKind)
 #: Numbers that a region has; other kinds have none.

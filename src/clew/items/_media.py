@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from clew.items._sound import Sound
 
-__all__ = ["Media"]
-
 #: Changes whenever the same item would be drawn in another way.
 VERSION = 1
 #: Sides of thumbnails in pixels that may be asked for, and the side of a full image.

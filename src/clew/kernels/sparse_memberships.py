@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
+from clew.kernels.belief_propagation import LEAST, AnswerFactors, sum_messages
 
 #: Share of a suggested group that no anchor of the row has.
 LEAST_SHARE = 1e-6
@@ -167,3 +168,181 @@ def largest_shares(
             if share[at] > 0.0:
                 insert(group[at], share[at], groups[row], shares[row])
         sharpen(groups[row], shares[row], 0.0, 1.0)
+
+
+@bare_kernel
+def probability_of(
+    group: int, groups: NDArray[np.int32], probabilities: NDArray[np.float32]
+) -> float:
+    """Look up the probability of a group; 0 if it is not a candidate."""
+    for place in range(groups.shape[0]):
+        if groups[place] == group:
+            return probabilities[place]
+    return 0.0
+
+
+@bare_kernel
+def overlap(
+    groups: NDArray[np.int32],
+    probabilities: NDArray[np.float32],
+    other_groups: NDArray[np.int32],
+    other_probabilities: NDArray[np.float32],
+) -> float:
+    """Return the probability that two independent rows share a group."""
+    total = 0.0
+    for place in range(groups.shape[0]):
+        if groups[place] < 0:
+            break
+        total += probabilities[place] * probability_of(
+            groups[place], other_groups, other_probabilities
+        )
+    return total
+
+
+@bare_kernel
+def update_sparse_message(
+    end: int,
+    factors: AnswerFactors,
+    of_end: NDArray[np.int32],
+    own: NDArray[np.int32],
+    damping: float,
+    cavity: NDArray[np.float32],
+    message: NDArray[np.float32],
+) -> float:
+    """Update the message of an answer to the row of one of its ends; return the largest change."""
+    first, second = factors.first[end], factors.second[end]
+    of_first = of_end[first]
+    rest = factors.constant[end]
+    of_second = of_first
+    if second >= 0:
+        of_second = of_end[second]
+        shared = overlap(of_first, cavity[first], of_second, cavity[second])
+        rest += factors.by_rest[end] * shared
+    change = 0.0
+    for place in range(own.shape[0]):
+        if own[place] < 0:
+            break
+        by_first = probability_of(own[place], of_first, cavity[first])
+        likelihood = rest + factors.by_first[end] * by_first
+        if second >= 0:
+            likelihood += probability_of(own[place], of_second, cavity[second]) * (
+                factors.by_second[end] + factors.by_both[end] * by_first
+            )
+        logarithm = factors.weight[end] * np.log(max(likelihood, LEAST))
+        change = max(change, abs(logarithm - message[place]))
+        message[place] += (1.0 - damping) * (logarithm - message[place])
+    return change
+
+
+@bare_kernel
+def normalize_candidates(
+    field: NDArray[np.float64], groups: NDArray[np.int32], q: NDArray[np.float32]
+) -> None:
+    """Turn log-probabilities of candidates into probabilities."""
+    highest = field[0]
+    for place in range(1, field.shape[0]):
+        if groups[place] >= 0:
+            highest = max(highest, field[place])
+    total = 0.0
+    for place in range(field.shape[0]):
+        field[place] = np.exp(field[place] - highest) if groups[place] >= 0 else 0.0
+        total += field[place]
+    for place in range(field.shape[0]):
+        q[place] = field[place] / total
+
+
+@kernel
+def propagate_sparse_beliefs(
+    log_prior: NDArray[np.float32],
+    groups: NDArray[np.int32],
+    factors: AnswerFactors,
+    row_of_end: NDArray[np.int64],
+    damping: float,
+    max_sweeps: int,
+    tol: float,
+    cavity: NDArray[np.float32],
+    message: NDArray[np.float32],
+    q: NDArray[np.float32],
+) -> int:
+    """Pass messages between rows and answers, until they hardly change.
+
+    `belief_propagation.propagate_beliefs` for rows whose groups are not the same: groups that are
+    no candidates of a row have probability 0. Each row collects its messages, then updates its
+    cavities.
+
+    IN log_prior (n_rows, n_candidates): log-probability of each candidate without answers, up to a
+    constant for each row; groups (n_rows, n_candidates): candidate groups of each row, at least
+    one; -1 after the last; factors: the answers; row_of_end (n_ends,): the row of each end;
+    damping: share of the previous message in a new one, in [0, 1); max_sweeps: maximum number of
+    sweeps over all rows; tol: the sweep in which no message changes by this much is the last.
+    INOUT cavity (n_ends, n_candidates): for each end, the probabilities of its row's candidates
+    without this answer; message (n_ends, n_candidates): for each end, the log-likelihoods of its
+    row's candidates.
+    OUT q (n_rows, n_candidates): probability of each candidate; each row sums to 1.
+    Returns number of sweeps.
+
+    Time O((n_rows + n_ends)·n_candidates²) for each sweep.
+    """
+    n_rows, n_candidates = q.shape
+    field = np.empty(n_candidates)
+    rest = np.empty(n_candidates)
+    # Rows of other ends are far apart in memory: so their groups are stored next to their cavities.
+    of_end = groups[row_of_end]
+    sweep, change = 0, np.inf
+    while sweep <= max_sweeps:
+        is_last = sweep == max_sweeps or change < tol
+        change = 0.0
+        for row in range(n_rows):
+            if not is_last:
+                for end in range(factors.start[row], factors.start[row + 1]):
+                    updated = update_sparse_message(
+                        end, factors, of_end, groups[row], damping, cavity, message[end]
+                    )
+                    change = max(change, updated)
+            sum_messages(row, log_prior, factors, message, field)
+            for end in range(factors.start[row], factors.start[row + 1]):
+                for place in range(n_candidates):
+                    rest[place] = field[place] - message[end, place]
+                normalize_candidates(rest, groups[row], cavity[end])
+            normalize_candidates(field, groups[row], q[row])
+        if is_last:
+            break
+        sweep += 1
+    return sweep
+
+
+@kernel
+def shared_probabilities(
+    rows: NDArray[np.int64],
+    groups: NDArray[np.int32],
+    places: NDArray[np.int64],
+    probabilities: NDArray[np.float32],
+    shared: NDArray[np.float64],
+) -> None:
+    """Compute the probabilities that rows of questions share a group, independent of each other.
+
+    IN rows (n_questions, 2): rows of each question; groups (n_rows, n_candidates): candidate groups
+    of each row; -1 after the last; places: where the probabilities of each row are in
+    `probabilities`: row numbers, or ends; probabilities (n_places, n_candidates): probabilities of
+    the candidates.
+    OUT shared (n_questions, 5): 1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and
+    all three share a group; 0 where there are only two rows.
+    """
+    for at in range(rows.shape[0]):
+        a, b = rows[at, 0], rows[at, 1]
+        p, r = probabilities[places[at, 0]], probabilities[places[at, 1]]
+        shared[at] = 0.0
+        shared[at, 0] = 1.0
+        shared[at, 1] = overlap(groups[a], p, groups[b], r)
+        if rows.shape[1] == 2:
+            continue
+        c = rows[at, 2]
+        s = probabilities[places[at, 2]]
+        shared[at, 2] = overlap(groups[a], p, groups[c], s)
+        shared[at, 3] = overlap(groups[b], r, groups[c], s)
+        for place in range(groups.shape[1]):
+            group = groups[a, place]
+            if group < 0:
+                break
+            in_both = probability_of(group, groups[b], r) * probability_of(group, groups[c], s)
+            shared[at, 4] += p[place] * in_both

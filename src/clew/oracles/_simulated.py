@@ -422,8 +422,8 @@ def _as_matrices(table: ArrayLike, kind: Kind, n_annotators: int) -> NDArray[np.
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: Positions of "same", "different" and "don't know" in a confusion matrix of pairs.
-SAYS_SAME, SAYS_DIFFERENT, SAYS_DONT_KNOW = range(3)
+#: Positions of "same" and "different" in a confusion matrix of pairs; "don't know" follows.
+SAYS_SAME, SAYS_DIFFERENT = range(2)
 #: A member is wrongly ticked this many times less often than a stranger is missed.
 CARE_OF_TICKS = 5.0
 

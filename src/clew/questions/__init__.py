@@ -3,12 +3,12 @@
 from clew.questions._strategy import Strategy
 from clew.questions.active_spectral import ActiveSpectral
 from clew.questions.active_subclustering import ActiveSubclustering
+from clew.questions.baselines import MostProbable, RandomPairs, Uncertain
 from clew.questions.cac1 import CAC1
-from clew.questions.cobra import COBRA
-from clew.questions.cobras import COBRAS
+from clew.questions.cobras import COBRA, COBRAS
 from clew.questions.correlation_information import CorrelationInformation
 from clew.questions.expected_change import ExpectedChange
-from clew.questions.explore_consolidate import ExploreConsolidate
+from clew.questions.explore_consolidate import ExploreConsolidate, MinMax
 from clew.questions.guided import Guided
 from clew.questions.information import (
     odd_one_out_information,
@@ -16,10 +16,6 @@ from clew.questions.information import (
     triplet_information,
 )
 from clew.questions.margin import Margin
-from clew.questions.min_max import MinMax
-from clew.questions.most_probable import MostProbable
-from clew.questions.random_pairs import RandomPairs
-from clew.questions.uncertain import Uncertain
 
 __all__ = [
     "CAC1",

@@ -43,16 +43,6 @@ class AnswerLog:
         """The answers that were not taken back, in order of arrival."""
         return list(self._held.values())
 
-    def answers_after(self, n_entries: int) -> dict[int, Answer]:
-        """Return the answers that the first entries leave, by position."""
-        held: dict[int, Answer] = {}
-        for position, entry in enumerate(self.entries[:n_entries]):
-            if isinstance(entry, Retraction):
-                del held[entry.position]
-            else:
-                held[position] = entry
-        return held
-
     def append(self, answers: Iterable[Answer]) -> list[Answer]:
         """Append answers and return them; all of them or, on an error, none."""
         new = list(answers)

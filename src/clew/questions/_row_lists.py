@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._warnings import silenced
-from clew.cluster.medoids._candidates import draw_candidates, neighbor_lists, neighborhoods
 from clew.cluster.medoids._distances import RowDistances
+from clew.cluster.medoids._subclusters import draw_candidates, neighbor_lists, neighborhoods
 from clew.cluster.medoids.subclustering import Subclustering
 
 Index = NDArray[np.int64]

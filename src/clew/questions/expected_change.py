@@ -11,24 +11,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import in_threads
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.answers import Answer, Question
-from clew.cluster.linkage._ordered_edges import Edges
+from clew.cluster.linkage.hacc import Edges
 from clew.constraints import Closure
 from clew.exceptions import InvalidParameterError
-from clew.kernels.expected_change.candidates import (
+from clew.kernels.expected_change.replay import Answers, Scratch, changed_agreements
+from clew.kernels.expected_change.tree import (
     Candidates,
+    Tree,
     blocked_joins,
     free_joins,
+    grow_tree,
+    nodes_of_cut,
     splits,
 )
-from clew.kernels.expected_change.replay import Answers, Scratch, changed_agreements
-from clew.kernels.expected_change.tree import Tree, grow_tree, nodes_of_cut
 from clew.kernels.linkage import first_edges, merge_in_order
 from clew.questions._answers import Batch, KnownPairs
-from clew.questions._pair_order import PairOrder, pair_probabilities
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import PairOrder, Representatives, pair_probabilities
 from clew.questions._strategy import Strategy
 
 __all__ = ["ExpectedChange"]
@@ -313,7 +313,7 @@ class Changes:
         is_apart[a, b] = is_apart[b, a] = True
         group = np.full(len(self._tree.parent), -1, np.int64)
         group[piece_of] = self._answers.group
-        return free_joins(self._tree, group, piece, is_apart, *pairs)
+        return free_joins(group, piece, is_apart, *pairs)
 
     def _blocked_joins(self, piece_of: Integers, links: Integers, pairs: Pairs) -> Candidates:
         """List the pairs of nodes whose must-link breaks up groups."""

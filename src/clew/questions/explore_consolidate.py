@@ -1,4 +1,4 @@
-"""ExploreConsolidate: finds one row of each group, then compares every other row with these."""
+"""ExploreConsolidate and MinMax: one row of each group is found, others are compared with these."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.questions._answers import KnownPairs
 from clew.questions._pair_order import all_distances
 from clew.questions._strategy import PairStrategy
-
-__all__ = ["ExploreConsolidate"]
 
 
 class ExploreConsolidate(PairStrategy):
@@ -193,3 +190,46 @@ class Neighborhoods:
         if np.any(closure.is_same(np.full(len(others), row), others)):
             return 1
         return -int(np.any(closure.is_different(np.full(len(others), row), others)))
+
+
+class MinMax(ExploreConsolidate):
+    """Explores like `ExploreConsolidate`, then compares the row that is least like all rows seen.
+
+    That row has the smallest maximum similarity to the rows seen (min-max criterion): it is
+    farthest from all of them.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of groups.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What the data are: features, or distances between rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the first row.
+
+    Raises
+    ------
+    InvalidParameterError
+        In `start`, if a parameter is outside its range.
+
+    Notes
+    -----
+    Groups and cost are those of `ExploreConsolidate`.
+
+    References
+    ----------
+    P. K. Mallapragada, R. Jin and A. K. Jain, "Active query selection for semi-supervised
+    clustering", ICPR 2008.
+
+    Examples
+    --------
+    >>> from clew.questions import MinMax
+    >>> strategy = MinMax(2, random_state=0).start([[0.0], [0.1], [5.0], [5.1]])
+    >>> [question.kind for question in strategy.ask()]
+    ['pair']
+    """
+
+    _nearest_by: ClassVar[Literal["mean", "min"]] = "min"
+
+    def _next_row(self, from_seen: NDArray[np.float64]) -> int:
+        return int(from_seen.argmax())

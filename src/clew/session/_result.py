@@ -19,7 +19,7 @@ from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.constraints._meanings import implied
-from clew.metrics._violations import n_violated
+from clew.metrics._scores import n_violated
 from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows
 from clew.session._annotators import AnnotatorQuality, annotator_qualities

@@ -13,8 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import Transformer, guarded_fit
 from clew._once import unlocked_property
 from clew._parallel import Progress, blocks, in_threads
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, AllowedValues, check_features, check_parameters
+from clew._validation import (
+    Allowed,
+    AllowedValues,
+    RandomState,
+    check_features,
+    check_parameters,
+    derived_seeds,
+)
 from clew.exceptions import InvalidParameterError
 from clew.forest import (
     Forest,
@@ -27,8 +33,7 @@ from clew.forest import (
 )
 from clew.graphs import check_dense_size, check_n_neighbors
 from clew.kernels.forest.affinity import add_leaf_affinity, add_path_affinity, nearest_by_affinity
-from clew.kernels.forest.layout import Links
-from clew.kernels.forest.paths import measure_leaves
+from clew.kernels.forest.layout import Links, measure_leaves
 
 __all__ = ["ClustRF"]
 

@@ -4,9 +4,8 @@
 SQLite or PostgreSQL; `Store` says what every store promises.
 """
 
-from clew.store._open import open_store
+from clew.store._open import open_store, warm_up
 from clew.store._transfer import export_all, import_all
-from clew.store._warm_up import warm_up
 from clew.store.answer_file import AnswerFile
 from clew.store.base import (
     Annotator,

@@ -1,14 +1,16 @@
-"""Opening the store of a path or a URL."""
+"""Opening the store of a path or a URL, and the first questions of a project, at random."""
 
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from clew.answers import Kind, Question
 from clew.exceptions import MissingDependencyError, StoreError
-from clew.store.base import Store
+from clew.store.base import Store, Suggestion
 
 
 def open_store(
@@ -78,3 +80,50 @@ def open_store(
 
     address = URL.create("sqlite", database=os.path.abspath(path))
     return SqlStore(address.render_as_string(hide_password=False), create=create, clock=clock)
+
+
+#: Rows of the kinds of questions that can be drawn without a model.
+N_DRAWN: dict[Kind, int] = {"pair": 2, "triplet": 3, "odd_one_out": 3}
+
+
+def warm_up(store: Store, n: int, *, worker: str | None = None) -> int:
+    """Fill the pool up with `n` free questions about items drawn at random.
+
+    Their origin is "imported": only the checks of a session, whose probability is known, say how
+    good groups are.
+
+    Parameters
+    ----------
+    store : Store
+        The store of the project.
+    n : int
+        Number of questions that nobody holds.
+    worker : str, default=None
+        Token of the worker, if one fills the pool.
+
+    Returns
+    -------
+    int
+        Number of questions that were added: 0 with fewer than two items, or if the settings want
+        only kinds of questions that need groups.
+    """
+    kinds = [kind for kind in store.settings()["kinds"] if kind in N_DRAWN]
+    held = {lease.question for lease in store.leases()}
+    free = [suggestion for suggestion in store.pool() if suggestion.question not in held]
+    ids = store.item_ids()
+    if len(free) >= n or not kinds or len(ids) < max(N_DRAWN[kind] for kind in kinds):
+        return 0
+    questions = {suggestion.question for suggestion in free}
+    drawn: dict[Question, None] = {}
+    for at in range(
+        2 * (n - len(free))
+    ):  # some are drawn twice, were answered, or are about items set aside
+        kind = kinds[at % len(kinds)]
+        names = tuple(random.sample(ids, N_DRAWN[kind]))
+        question = Question(kind, (), "imported", tuple(sorted(names)) if kind == "pair" else names)
+        if question not in questions and question not in held:
+            drawn[question] = None
+    new = [Suggestion(question) for question in drawn]
+    before = len(store.pool())
+    store.replace_pool([*free, *new], worker=worker)
+    return len(store.pool()) - before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import socket
@@ -10,19 +12,64 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+import numpy as np
+
+from clew._files import atomic_write
 from clew.exceptions import ClewError, LeaseLostError, StoreError
 from clew.items import Item, Media
 from clew.store import Store, Suggestion, warm_up
-from clew.worker._rows import Rows, is_continued, no_rows
-from clew.worker._snapshot import read_snapshot, write_snapshot
+from clew.worker._rows import Rows, content_of, is_continued, no_rows
 
 if TYPE_CHECKING:
     from clew.answers import Entry
     from clew.session import Session, SessionResult
 
 logger = logging.getLogger("clew")
+
+FORMAT: Final = 1
+NAME: Final = "session.snapshot"
+#: Rows whose content tells whether features are those of the snapshot.
+N_COMPARED: Final = 1000
+
+
+def write_snapshot(folder: Path, rows: Rows, content: bytes) -> None:
+    """Write a snapshot in place of the one before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    head = {
+        "format": FORMAT, "rows": fingerprint(rows), "sha256": hashlib.sha256(content).hexdigest()
+    }  # fmt: skip
+    with atomic_write(folder / NAME, "wb") as file:
+        file.write(json.dumps(head).encode() + b"\n" + content)
+
+
+def read_snapshot(folder: Path | None, rows: Rows) -> bytes | None:
+    """Read the snapshot of the same rows; None if there is none, or if it is damaged."""
+    path = None if folder is None else folder / NAME
+    if path is None or not path.exists():
+        return None
+    try:
+        first, _, content = path.read_bytes().partition(b"\n")
+        head = json.loads(first)
+        is_good = head["sha256"] == hashlib.sha256(content).hexdigest()
+        is_same = head["format"] == FORMAT and head["rows"] == fingerprint(rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        logger.warning("%s is damaged, the model learns the log anew: %r", path, error)
+        return None
+    if not is_good:
+        logger.warning("%s is damaged, the model learns the log anew", path)
+    return content if is_good and is_same else None
+
+
+def fingerprint(rows: Rows) -> str:
+    """Return the same text for the same ids and features; of many rows, some are read."""
+    digest = hashlib.sha256("\n".join(rows.ids).encode())
+    for name, data in rows.data.items():
+        at = np.unique(np.linspace(0, data.shape[0] - 1, N_COMPARED, dtype=np.int64))
+        digest.update(f"{name} {data.shape}".encode() + content_of(data, at))
+    return digest.hexdigest()
+
 
 #: Free questions in the pool, and further ones for each person who holds some.
 N_POOL, N_POOL_A_PERSON = 24, 4
@@ -38,6 +85,8 @@ PULSE = 2.0
 LEARN_SECONDS = 2.0
 #: Number of entries behind from which on a worker says so.
 BEHIND = 10
+#: Number of items from which on there is something to compare.
+FEWEST = 2
 
 
 class Worker:
@@ -103,6 +152,19 @@ class Worker:
         self._learned_at = self._saved_at = time.monotonic()
         self._seen_items = -1
 
+    def read_items(self, n: int, n_all: int) -> None:
+        """Say how many items have been read; what computes features calls it.
+
+        Parameters
+        ----------
+        n : int
+            Number of items whose features are known.
+        n_all : int
+            Number of all items.
+        """
+        if n < n_all:
+            self._say("warming up", f"{n:,} of {n_all:,} items read")
+
     @property
     def session(self) -> Session:
         """The session; it is there while the worker works."""
@@ -146,7 +208,10 @@ class Worker:
                         except Exception as error:  # the pulse goes on, and so does asking
                             if until_rest:
                                 raise
-                            logger.exception("the worker failed")
+                            if isinstance(error, ClewError):
+                                logger.warning("the worker failed: %s", error)
+                            else:
+                                logger.exception("the worker failed")
                             n_failed += 1
                             pulse.say("failed", f"{_message(error)}; it tries again")
                             self._forget()
@@ -179,6 +244,12 @@ class Worker:
             pulse.check()
             seen = self.store.changes()  # read first, so that no change is missed
             if self._session is None:
+                if len(self.store.item_ids()) < FEWEST:
+                    pulse.say("waiting", "there are fewer than two items")
+                    if until_rest:
+                        return
+                    self.store.wait(seen, timeout=0.5, topics=("items",))
+                    continue
                 self._open()
             self._follow_items(seen["items"])
             is_busy = self._learn()

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import ConstrainedLinkage, COPKMeans, DistanceClustering, KernelMeanShift
-from clew.constraints._folds import held_out_folds
+from clew.constraints._support import held_out_folds
 from clew.exceptions import InconsistentConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score, answer_log_likelihood
 from clew.similarity import DistLQP, ShortestPaths

@@ -47,7 +47,7 @@ def test_units_do_not_matter(factor):
 
 
 def test_many_rows_by_landmarks(monkeypatch):
-    monkeypatch.setattr("clew.graphs._distance_space.N_LANDMARKS", 40)
+    monkeypatch.setattr("clew.graphs._distances.N_LANDMARKS", 40)
     space = DistanceSpace.fit(D)
     assert len(space.landmarks) == 40
     assert np.allclose(pairwise_distances(space.transform(D)), D, atol=1e-6)

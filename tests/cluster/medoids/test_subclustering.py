@@ -10,9 +10,8 @@ from tests.reference import subclusters as reference
 
 from clew.cluster import Subclustering, purest_examples
 from clew.cluster.medoids import _distances, _subclusters, subclustering
-from clew.cluster.medoids._candidates import draw_candidates
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subclusters import Setting
+from clew.cluster.medoids._subclusters import Setting, draw_candidates
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidDataError,

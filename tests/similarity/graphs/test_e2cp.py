@@ -350,7 +350,7 @@ def test_a_matrix_without_affinities_is_refused():
 
 
 def test_dense_form_has_a_limit(monkeypatch):
-    monkeypatch.setattr("clew.graphs._checks.MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew.graphs._distances.MAX_DENSE_ROWS", 100)
     with pytest.raises(TooLargeError, match="150 rows"):
         E2CP(form="dense").fit(X)
 

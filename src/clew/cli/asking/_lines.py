@@ -1,15 +1,18 @@
-"""Questions and replies as lines, for scripts, pipes and simple terminals."""
+"""Questions, replies and status as lines, for scripts, pipes and simple terminals."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from clew.answers import Answer
+from clew.cli._groups import about_numbers
 from clew.cli._rows import Rows
-from clew.cli._words import counted, printable
-from clew.cli.asking._loop import AskProgress
+from clew.cli._words import counted, printable, sizes_words
+from clew.cli.asking._loop import EARLY, AskProgress
 from clew.cli.asking._replies import (
     BAD_COMMAND,
     HINTS,
@@ -21,9 +24,161 @@ from clew.cli.asking._replies import (
     keys_of,
     meaning,
 )
-from clew.cli.asking._status import status_facts, status_text
 from clew.exceptions import ClewError
-from clew.session import Session
+from clew.session import Session, SessionResult
+
+#: Most doubtful answers that are listed, and most groups whose sizes are shown.
+MOST_DOUBTS, MOST_SIZES = 9, 12
+
+
+class Status(NamedTuple):
+    """What is known, as lines of two columns and a list of doubtful answers."""
+
+    lines: list[tuple[str, str]]
+    doubts: list[tuple[str, str]]
+    """Each an answer and why it looks wrong."""
+    result: SessionResult
+
+
+def status_of(session: Session, progress: AskProgress) -> Status:
+    """Describe what is known."""
+    result = session.result()
+    sizes = np.sort(np.bincount(result.labels_[result.labels_ >= 0]))[::-1].tolist()
+    shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
+    shown = sizes_words(sizes, "item") if sizes[0] == sizes[-1] else f"{shown} items"
+    lines = [
+        ("answers", str(progress.n_answers) + _pace(progress)),
+        ("groups", f"{len(sizes)}, of {shown}"),
+        *([("numbers", numbers)] if (numbers := _numbers(result)) else []),
+        ("how sure", _sureness(result)),
+        ("agreement", _agreement(result)),
+        *_with_oneself(result),
+        *_left_out(session, result),
+        ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
+        ("advice", str(result.stop_)),
+    ]
+    doubts = [
+        (_answered(doubt), f"wrong with probability {doubt.p_wrong:.2f}: {printable(doubt.reason)}")
+        for doubt in result.doubtful_[:MOST_DOUBTS]
+    ]
+    return Status(lines, doubts, result)
+
+
+def too_early(progress: AskProgress) -> str:
+    """Say when the status can be shown; empty if it can."""
+    left = EARLY - progress.n_answers
+    return f"after {EARLY} answers you see here how sure the groups are: {left} to go" * (left > 0)
+
+
+def status_text(session: Session, progress: AskProgress) -> str:
+    """Return what is known as text."""
+    if early := too_early(progress):
+        return early
+    status = status_of(session, progress)
+    lines = [f"{name}: {value}" for name, value in status.lines]
+    lines += [f"looks wrong: {answer}; {why}" for answer, why in status.doubts]
+    return "\n".join(lines)
+
+
+def status_facts(session: Session, progress: AskProgress) -> dict[str, Any]:
+    """Return what is known for ``--json``."""
+    if too_early(progress):
+        return {"answers": progress.n_answers}
+    result = session.result()
+    quality, remaining = result.quality_, result.remaining_
+    return {
+        "answers": progress.n_answers,
+        "sizes": np.bincount(result.labels_[result.labels_ >= 0]).tolist(),
+        "set_aside": [name for name, at in zip(result.ids, result.labels_, strict=True) if at < 0],
+        "bad_items": bad_items(session),
+        "annotators": result.to_dict()["annotators"],
+        "alternatives": [
+            {"groups": other.n_clusters, "violated": other.n_violated}
+            for other in result.alternatives_
+        ],
+        "violated": result.n_violated_,
+        "confidence": round(float(result.confidence_.mean()), 4),
+        "jaccard": quality and [round(value, 4) for value in quality.jaccard],
+        "remaining": remaining and list(remaining),
+        "stop": bool(result.stop_),
+        "reason": result.stop_.reason,
+        "doubtful": [
+            {
+                "items": list(doubt.answer.question.ids or ()),
+                "annotator": doubt.answer.annotator,
+                "p_wrong": round(doubt.p_wrong, 4),
+                "reason": doubt.reason,
+            }
+            for doubt in result.doubtful_
+        ],
+    }
+
+
+def _pace(progress: AskProgress) -> str:
+    return "" if progress.pace is None else f", {progress.pace:.0f} s each"
+
+
+def _numbers(result: SessionResult) -> str:
+    """Compare the number of groups with its alternatives; empty if there are none."""
+    if result.n_violated_ is None:
+        return ""
+    violated = {int(result.labels_.max()) + 1: result.n_violated_}
+    violated |= {other.n_clusters: other.n_violated for other in result.alternatives_}
+    return about_numbers(violated, result.n_clusters_probabilities_)
+
+
+def _sureness(result: SessionResult) -> str:
+    sure = result.confidence_
+    n_unsure = int((sure < 0.5).sum())
+    return f"{sure.mean():.0%} on average; {counted(n_unsure, 'item')} below 50%"
+
+
+def _agreement(result: SessionResult) -> str:
+    if result.quality_ is None:
+        return "not known yet: it is estimated from questions asked at random"
+    jaccard = result.quality_.jaccard
+    checks = counted(result.quality_.n_checks, "random question")
+    return f"{jaccard.value:.0%} ({jaccard.low:.0%} to {jaccard.high:.0%}), from {checks}"
+
+
+def _with_oneself(result: SessionResult) -> list[tuple[str, str]]:
+    """Say how often people answer a repeated question as before."""
+    found = []
+    for person in result.annotators_:
+        if person.agreement_with_self is not None:
+            who = f"{printable(person.name)} with oneself" if person.name else "with oneself"
+            repeats = counted(person.n_repeats, "repeated question")
+            found.append((who, f"{person.agreement_with_self.value:.0%}, from {repeats}"))
+    return found
+
+
+def bad_items(session: Session) -> list[str]:
+    """Return the items of which somebody has said that they cannot be judged."""
+    return list(dict.fromkeys(str(name) for answer in session.answers for name in answer.bad))
+
+
+def _left_out(session: Session, result: SessionResult) -> list[tuple[str, str]]:
+    """Name what nobody is asked about any more."""
+    lines = []
+    if bad := bad_items(session):
+        lines.append(("bad items", f"{', '.join(map(printable, bad))}: nobody is asked about them"))
+    if n := int((result.labels_ < 0).sum()):
+        lines.append(("set aside", f"{counted(n, 'item')}, in no group"))
+    return lines
+
+
+def _answered(doubt: Any) -> str:
+    answer = doubt.answer
+    names = [printable(str(name)) for name in answer.question.ids or answer.question.rows]
+    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "all alike"}
+    word = words.get(answer.value)
+    if word is None:
+        at = answer.value + (answer.question.kind == "triplet")
+        is_odd = answer.question.kind == "odd_one_out"
+        word = f"{names[at]} is the odd one" if is_odd else f"the first is more like {names[at]}"
+    who = f" ({answer.annotator})" if answer.annotator else ""
+    return f"{' | '.join(names)} → {word}{who}"
+
 
 ASK = {
     "pair": "same thing?",

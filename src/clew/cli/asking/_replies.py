@@ -34,7 +34,6 @@ UNDO, QUIT, OPEN, STATUS = map(Command, ("undo", "quit", "open", "status"))
 BAD_COMMAND = Command("bad item")
 
 #: What a reply means: the position of an item as shown, an answer's code, or a command.
-Meaning = int | str | Command
 
 
 class Asked(NamedTuple):

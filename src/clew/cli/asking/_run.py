@@ -15,12 +15,11 @@ import click
 
 from clew._files import check_regular
 from clew.cli._outputs import check_writable
-from clew.cli._progress import Words
 from clew.cli._project_rows import StoreLog
 from clew.cli._projects import project_and_store
 from clew.cli._reading import cache_folder, read_rows, with_records
 from clew.cli._rows import Rows
-from clew.cli._words import FAILED, counted
+from clew.cli._words import FAILED, Words, counted
 from clew.cli.asking._lines import JsonLines, Lines
 from clew.cli.asking._loop import AskJob, AskLoop, NextQuestion, Screen, in_background, session_of
 from clew.exceptions import ClewError

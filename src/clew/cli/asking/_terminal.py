@@ -22,6 +22,7 @@ from rich.text import Text
 from clew.answers import Answer
 from clew.cli._rows import Rows
 from clew.cli._words import counted, printable
+from clew.cli.asking._lines import status_of, too_early
 from clew.cli.asking._loop import EARLY, AskJob, AskProgress
 from clew.cli.asking._pictures import SideBySide, cards, escape_of, protocol_of
 from clew.cli.asking._replies import (
@@ -40,7 +41,6 @@ from clew.cli.asking._replies import (
     labels_of,
     meaning,
 )
-from clew.cli.asking._status import status_of, too_early
 from clew.exceptions import ClewError
 from clew.session import Session
 

@@ -15,8 +15,15 @@ from scipy.sparse.csgraph import (
 from scipy.special import gammaln
 
 from clew._parallel import stop_if_abandoned
-from clew.kernels.correlation.merges import Edges, merge_groups
-from clew.kernels.correlation.moves import Pairs, Scoring, anneal_rows, cut_sums, move_rows
+from clew.kernels.correlation import (
+    Edges,
+    Pairs,
+    Scoring,
+    anneal_rows,
+    cut_sums,
+    merge_groups,
+    move_rows,
+)
 
 #: The prior log-odds that two groups are one are a weighted mean of the mean and the maximum of the
 #: log-odds of the asked pairs between them; the mean has this weight.

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from clew._parallel import stop_if_abandoned
 from clew.answers import KINDS, Kind
 from clew.constraints import AnswerTable, Constraints
-from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
+from clew.kernels.belief_propagation import EXCLUDED, Messages, mean_field
 from clew.trust._outcomes import (
     OTHERS,
     OUTCOMES,

@@ -26,8 +26,8 @@ from clew.cluster.dcrc._em import (
     run_em,
 )
 from clew.constraints import Constraints
-from clew.constraints._folds import held_out_folds
 from clew.constraints._meanings import TRUTH
+from clew.constraints._support import held_out_folds
 from clew.similarity import SKLR
 from clew.similarity.kernels.feature_maps import AdaptiveGaussian
 

@@ -23,7 +23,7 @@ from clew.cluster.guided._partitions import AnswerModel, Floats, Labels, renumbe
 from clew.cluster.guided._search import Groups, numbers_to_cut
 from clew.cluster.guided._smoothers import NeighborSmoother, ShareSmoother, Smoother
 from clew.constraints import AnswerTable, Constraints
-from clew.constraints._folds import fold_numbers
+from clew.constraints._support import fold_numbers
 from clew.constraints._tables import PARAMETER
 from clew.graphs import resolved_n_neighbors
 from clew.similarity import AdaptiveKNN, OrdinalEmbedding

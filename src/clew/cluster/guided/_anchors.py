@@ -13,8 +13,12 @@ from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
 from clew.kernels.means import add_groups
 from clew.kernels.nearest import nearest_by_products
-from clew.kernels.sparse_belief_propagation import shared_probabilities
-from clew.kernels.sparse_memberships import add_to_anchors, largest_shares, mix_memberships
+from clew.kernels.sparse_memberships import (
+    add_to_anchors,
+    largest_shares,
+    mix_memberships,
+    shared_probabilities,
+)
 
 Rows = NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from clew._parallel import blocks, in_threads, one_library_thread, stop_if_abandoned
-from clew._random import derived_seeds
+from clew._validation import derived_seeds
 from clew._warnings import warn
 from clew.cluster.guided._anchors import (
     LINKED_ROWS,
@@ -38,11 +38,11 @@ from clew.cluster.guided._row_blocks import (
 )
 from clew.cluster.guided._tree import tree_of_positions
 from clew.constraints import AnswerTable, Constraints
-from clew.constraints._folds import fold_numbers
+from clew.constraints._support import fold_numbers
 from clew.constraints._tables import PARAMETER
 from clew.exceptions import FewerGroupsWarning, InvalidArgumentError
 from clew.graphs import DistanceSpace
-from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
+from clew.kernels.sparse_memberships import propagate_sparse_beliefs, shared_probabilities
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 from clew.trust import ConfusionMatrices
 from clew.trust._outcomes import OUTCOMES, informative_tables
@@ -54,8 +54,8 @@ if TYPE_CHECKING:  # dask is optional
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
 #: If there are fewer anchors, they are repeated, because members find few groups in few rows.
 LEAST_ANCHORS = 100
-#: Number of neighbors of a row in an explanation, and number of rows in one task that finds them.
-N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
+#: Number of neighbors of a row in an explanation.
+N_NEIGHBORS = 10
 #: One answer in five is held out, at most `MAX_HELD` in all.
 N_PARTS: Final = 5
 MAX_HELD: Final = 200_000

@@ -12,8 +12,7 @@ from clew.constraints._closure import neighbor_lists
 from clew.exceptions import InfeasibleConstraintsError
 from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
 from clew.kernels.disjoint_sets import component_labels
-from clew.kernels.means import cheapest
-from clew.kernels.soft_groups import PairLists, iterated_conditional_modes
+from clew.kernels.means import PairLists, cheapest, iterated_conditional_modes
 
 #: Maximum number of colors tried in a connected part of the core, beyond one for each node.
 MAX_STEPS = 100_000

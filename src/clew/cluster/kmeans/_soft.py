@@ -12,7 +12,7 @@ from clew._parallel import Progress
 from clew.cluster._groups import best_start, fill_empty
 from clew.cluster._kmeans import Means, group_means, plus_plus
 from clew.constraints import Constraints
-from clew.kernels.soft_groups import PairLists, best_for_empty_group, iterated_conditional_modes
+from clew.kernels.means import PairLists, best_for_empty_group, iterated_conditional_modes
 
 #: Maximum number of sweeps of reassignment between two updates of the centers.
 MAX_SWEEPS = 20

@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._limits import MAX_DENSE_ROWS
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters, is_dask
+from clew._validation import Allowed, RandomState, check_parameters, derived_seeds, is_dask
 from clew._warnings import warn
 from clew.cluster._groups import best_start
-from clew.cluster.medoids._candidates import Candidates, draw_candidates
 from clew.cluster.medoids._distances import (
     Metric,
     RowDistances,
@@ -23,6 +21,7 @@ from clew.cluster.medoids._distances import (
 )
 from clew.cluster.medoids._subclusters import (
     PAIR_SCALE,
+    Candidates,
     Costs,
     Setting,
     SwapRun,
@@ -31,6 +30,7 @@ from clew.cluster.medoids._subclusters import (
     checked_init,
     compact_exemplars,
     confidences,
+    draw_candidates,
     first_centers,
     nearest_exemplars,
     normalized_cut,

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-from clew.kernels.forest.layout import Trees
-from clew.kernels.forest.paths import fraction
+from clew.kernels.forest.layout import Trees, fraction
 from clew.kernels.forest.random_bits import State, random_below, seed_stream
 
 

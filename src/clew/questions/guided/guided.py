@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist, squareform
 
 from clew._limits import ALL_PAIRS_ROWS
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.answers import (
     ALL_ALIKE,
     QUESTION_KINDS,
@@ -28,7 +27,7 @@ from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._answers import key_of
 from clew.questions._group_questions import asked_pairs
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import Representatives
 from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
 from clew.questions.guided._model import Model, PairAnswer, sampled, unsampled

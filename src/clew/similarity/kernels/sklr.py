@@ -14,14 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress
-from clew._random import RandomState
 from clew._ranking import weighted_auc
-from clew._validation import Allowed, AllowedValues, check_features, check_parameters
+from clew._validation import Allowed, AllowedValues, RandomState, check_features, check_parameters
 from clew._warnings import warn
 from clew.answers import SAME
 from clew.constraints import Constraints, Support
-from clew.constraints._folds import held_out_folds
-from clew.constraints._support import answers_for, binding_answers
+from clew.constraints._support import answers_for, binding_answers, held_out_folds
 from clew.exceptions import InconsistentConstraintsError, InvalidDataError, InvalidParameterError
 from clew.similarity._comparisons import inequalities_of
 from clew.similarity._log_det import (

@@ -1,0 +1,367 @@
+"""Projects: ``clew init``, ``add``, ``set-aside``, ``backup`` and ``migrate``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli._options import OUTPUT, QUIET
+from clew.cli._projects import (
+    PROJECT,
+    add_collection,
+    collection_options,
+    login_name,
+    project_and_store,
+    read_for,
+    say_added,
+)
+from clew.cli._words import counted, printable
+from clew.exceptions import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from clew.items import Item
+    from clew.store import Store
+
+
+@click.command()
+@click.argument("project", metavar="PROJECT", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Folder of media, table, boxes of COCO, texts, vectors or distances.  [default: PROJECT]",
+)
+@click.option(
+    "--name", default="", metavar="NAME", help="Name of the project.  [default: the folder's]"
+)
+@click.option(
+    "--store",
+    default="",
+    metavar="URL",
+    help="Where answers are kept: postgresql://…  [default: a database in the folder]",
+)
+@click.option(
+    "--features",
+    default="auto",
+    show_default="by what the items are",
+    metavar="MODEL",
+    help="What describes images, sounds and texts: efficientnet-lite0, shapes, log-mel, tf-idf, "
+    "minilm, or a network of yours: onnx:FILE, timm:NAME, open_clip:NAME@WEIGHTS, "
+    "sentence-transformers:NAME. Nothing is downloaded.",
+)
+@click.option("--empty", is_flag=True, help="Make a project without items, for clew import all.")
+@collection_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was added as JSON.")
+@QUIET
+def init(
+    project: Path,
+    source: Path | None,
+    name: str,
+    store: str,
+    features: str,
+    empty: bool,
+    **options: Any,
+) -> None:
+    """Make a project, which keeps items, answers and groups in a folder .clew.
+
+    All commands then find the project from its folder, or from --project. A project is not needed
+    for one person and one file: clew ask and clew group read files directly.
+
+    \b
+    clew init photos
+    clew init birds --from birds.csv
+    clew init whales --from boxes.json
+    clew init faces --from photos --vectors X.npy --ids ids.txt
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.cli._words import Words
+    from clew.collections import Collection, Project
+
+    words = Words(quiet=options["quiet"] or options["as_json"])
+    if features != "auto":
+        from clew.features import extractor
+
+        extractor(features)  # refuses an unknown name
+    place = project if source is None else source
+    if not place.exists() and not empty:
+        raise click.UsageError(f"there is no folder {project}; name one, or a file with --from")
+    if (project / ".clew" / "settings.toml").exists():
+        raise FileExistsError(f"{project} has a project already; clew add puts further items in it")
+    folder = project / ".clew"
+    is_new, is_new_folder = not folder.exists(), not project.exists()
+    try:
+        if empty:
+            collection = Collection([], place.resolve())
+        else:
+            cache = folder / "cache" / "files.json"
+            collection = read_for(place, options, words, root=None, cache=cache)
+        made = Project.create(
+            project, media=collection.root, store=store, name=name, features=features
+        )
+        with made.open_store() as opened:
+            added = add_collection(made, opened, collection)
+            opened.set_settings({"name": made.name})
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        if is_new_folder:
+            shutil.rmtree(project, ignore_errors=True)
+        raise
+    if not empty:
+        say_added(words, place, collection, added)
+    words.say(f"made {folder}; next: clew ask -p {project}, or clew serve -p {project}")
+    if options["as_json"]:
+        left_out = {each.id: each.reason for each in collection.left_out}
+        facts = added.facts() | {"project": str(project), "left_out": left_out}
+        click.echo(json.dumps(facts, ensure_ascii=False))
+
+
+@click.command()
+@click.argument(
+    "paths",
+    metavar="PATH…",
+    type=click.Path(exists=True, path_type=Path),
+    nargs=-1,
+    required=True,
+)
+@PROJECT
+@collection_options
+@click.option("--dry-run", is_flag=True, help="Say what would be added, and add nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was added as JSON.")
+@QUIET
+def add(paths: tuple[Path, ...], project: Path | None, dry_run: bool, **options: Any) -> None:
+    """Add items to a project; the same item again changes nothing.
+
+    A file that was moved or renamed is known by its content, and keeps its id and its answers.
+    Files that cannot be read are listed, and left out. New items join the groups that are there,
+    which keep their names.
+
+    \b
+    clew add photos
+    clew add photos --vectors X.npy --ids ids.txt
+    clew add more.csv --project birds
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.cli._words import Words
+
+    words = Words(quiet=options["quiet"] or options["as_json"])
+    if len(paths) > 1 and (options["vectors"] or options["distances"]):
+        raise click.UsageError("--vectors and --distances belong to one PATH; add one at a time")
+    found = []
+    with project_and_store(project) as (opened, store):
+        cache = opened.cache / "files.json"
+        collections = [
+            read_for(path, options, words, root=opened.root, cache=cache) for path in paths
+        ]
+        for path, collection in zip(paths, collections, strict=True):
+            added = add_collection(opened, store, collection, dry_run=dry_run)
+            say_added(words, path, collection, added)
+            left_out = {each.id: each.reason for each in collection.left_out}
+            found.append({"path": str(path)} | added.facts() | {"left_out": left_out})
+    if dry_run:
+        words.say("nothing was added: --dry-run")
+    if options["as_json"]:
+        click.echo(json.dumps({"added": found, "dry_run": dry_run}, ensure_ascii=False))
+
+
+SOURCE = "clew set-aside"
+
+
+@click.command("set-aside")
+@click.argument("ids", metavar="[ID…]", nargs=-1)
+@PROJECT
+@click.option("--back", is_flag=True, help="Bring the items back in place of setting them aside.")
+@click.option("--note", default="", metavar="TEXT", help="Why; kept with the items.")
+@click.option(
+    "--annotator",
+    default=login_name,
+    show_default="your login name",
+    metavar="NAME",
+    help="Who does it; kept in the log.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the items that are set aside as JSON.")
+@QUIET
+def set_aside(
+    ids: tuple[str, ...],
+    project: Path | None,
+    back: bool,
+    note: str,
+    annotator: str,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Set items of a project aside, bring them back, or list those that are.
+
+    Items that are set aside are in no group, and nobody is asked about them; their answers stay,
+    and count again when they are brought back. If an ID is unknown, nothing is done. Without an ID,
+    the items that are set aside are printed, with the reason.
+
+    \b
+    clew set-aside sea/blurred.jpg sea/empty.jpg --note "nothing to see"
+    clew set-aside sea/empty.jpg --back
+    clew set-aside
+    """  # noqa: D301 - click's mark for lines to keep
+    if not ids and (back or note):
+        raise click.UsageError("name the items: clew set-aside ID…")
+    with project_and_store(project) as (_, store):
+        changed = _change(store, ids, note, annotator, back=back, dry_run=dry_run)
+        aside = [item for item in store.items() if item.set_aside is not None]
+    if ids and not quiet and not as_json:
+        did = "brought back" if back else "set aside"
+        end = ": --dry-run" if dry_run else "; clew group learns it"
+        click.echo(f"{'would have ' * dry_run}{did} {counted(len(changed), 'item')}{end}", err=True)
+    if as_json:
+        items = {item.id: item.set_aside for item in aside}
+        facts = {"changed": changed, "set_aside": items, "dry_run": dry_run}
+        click.echo(json.dumps(facts, ensure_ascii=False))
+    elif not ids:
+        for item in aside:
+            click.echo(f"{printable(item.id)}: {printable(item.set_aside or '')}")
+
+
+def _change(
+    store: Store, ids: Sequence[str], note: str, annotator: str, *, back: bool, dry_run: bool
+) -> list[str]:
+    """Set items aside or bring them back; return those that were not so before."""
+    from clew.answers import Edit, brought_back, new_id, now
+
+    items = store.items_by_id(ids)
+    unknown = [name for name in ids if name not in items]
+    if unknown:
+        named = ", ".join(repr(name)[:80] for name in unknown[:5])
+        raise InvalidDataError(
+            f"the project has no items {named}; nothing was done. Ids are in the first column of "
+            "clew export groups"
+        )
+    changed = [name for name in dict.fromkeys(ids) if _is_aside(items[name]) == back]
+    if dry_run or not changed:
+        return changed
+    if back:
+        log = (each.entry for each in store.log(items=changed, only_standing=True))
+        store.append(brought_back(log, changed, annotator, SOURCE))
+    else:
+        edit = Edit("set_aside", changed, (), annotator, new_id(), now(), SOURCE, note)
+        store.append([edit])
+    after = store.items_by_id(changed)
+    return [name for name in changed if _is_aside(after[name]) != back]
+
+
+def _is_aside(item: Item) -> bool:
+    return item.set_aside is not None
+
+
+@click.command()
+@PROJECT
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    metavar="FOLDER",
+    help="Where to write the copy.  [default: NAME-backup-DATE in the current folder]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print where the copy is as JSON.")
+@QUIET
+def backup(project: Path | None, output: Path | None, as_json: bool, quiet: bool) -> None:
+    """Copy a project: items, answers, people, groups, and vectors. Media are not copied.
+
+    The copy is consistent, also while people answer and a worker learns, and is a project itself:
+    clew status -p COPY shows it. Whatever the project's store is, the copy has one in its folder.
+
+    \b
+    clew backup
+    clew backup -o /mnt/safe/birds-monday
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.cli._outputs import check_folder
+    from clew.collections import Project
+    from clew.exports import safe_name
+
+    with project_and_store(project) as (opened, store):
+        if output is None:
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+            output = Path(f"{safe_name(opened.name)}-backup-{now}")
+        if output.exists():
+            raise FileExistsError(f"{output} is there already; name another folder")
+        check_folder(output)
+        try:
+            copy = Project.create(output, media=opened.root, name=opened.name)
+            store.copy_to(copy.url)
+            for name in ("vectors", "distances.npz"):
+                source = opened.folder / name
+                if source.is_dir():
+                    shutil.copytree(source, copy.folder / name)
+                elif source.is_file():
+                    shutil.copy2(source, copy.folder / name)
+            with copy.open_store() as made:
+                counts = made.counts()
+        except BaseException:
+            shutil.rmtree(output, ignore_errors=True)
+            raise
+    if as_json:
+        facts = {"folder": str(output), "items": counts.n_items, "entries": counts.n_entries}
+        click.echo(json.dumps(facts))
+    elif not quiet:
+        click.echo(
+            f"wrote {output}: {counts.n_items:,} items, {counts.n_entries:,} entries; media are "
+            "not copied",
+            err=True,
+        )
+
+
+@click.command()
+@PROJECT
+@click.option(
+    "--to",
+    "url",
+    required=True,
+    metavar="URL",
+    help="postgresql://user@host/database, which must be empty; or a file of SQLite.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was moved as JSON.")
+@QUIET
+def migrate(project: Path | None, url: str, as_json: bool, quiet: bool) -> None:
+    """Copy everything to another store, and use that one from now on.
+
+    End clew serve and clew worker first. The old database stays as it is, in case you want to go
+    back: the line store of .clew/settings.toml names the one in use.
+
+    \b
+    clew migrate --to postgresql://clew@db.example.org/birds
+    """  # noqa: D301 - click's mark for lines to keep
+    from clew.store import open_store
+
+    with project_and_store(project) as (opened, store):
+        if url == opened.url:
+            raise InvalidParameterError(f"the project is at {store.url} already")
+        worker = store.worker()
+        if worker is not None and worker.is_alive:
+            raise InvalidParameterError(
+                f"the worker {worker.name} is at work on this project; end clew serve and clew "
+                "worker first"
+            )
+        store.copy_to(url)
+        before = store.counts()
+        with open_store(url, create=False) as other:
+            after = other.counts()
+        if after != before:
+            raise InvalidParameterError(
+                "answers came in during the copy: the project stays where it is. End clew serve, "
+                "empty the new store, and try again"
+            )
+        replace(opened, store=url).write()
+        where = store.url
+    if as_json:
+        click.echo(json.dumps({"from": where, "items": after.n_items, "entries": after.n_entries}))
+    elif not quiet:
+        click.echo(
+            f"moved {after.n_items:,} items and {after.n_entries:,} entries; {where} stays as it "
+            "was",
+            err=True,
+        )

@@ -1,1 +1,0 @@
-"""Kernels of correlation clustering, one stage a file."""
