@@ -11,6 +11,7 @@ __all__ = ["greedy_merges"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Singles = NDArray[np.float32]
 
 NONE = -1e300
 
@@ -19,7 +20,7 @@ NONE = -1e300
 def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
     """Merge the groups with the largest log-odds while these are positive; return the labels."""
     n = len(log_odds)
-    mean, top = log_odds.astype(np.float64), log_odds.astype(np.float64)
+    mean, top = log_odds.astype(np.float64), log_odds.copy()
     size = np.ones(n)
     label = np.arange(n)
     best, most = np.zeros(n, np.int64), np.full(n, NONE)
@@ -47,7 +48,7 @@ def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
 
 @kernel
 def _find_best(
-    mean: Floats, top: Floats, size: Floats, top_share: float, a: int, best: Ints, most: Floats
+    mean: Floats, top: Singles, size: Floats, top_share: float, a: int, best: Ints, most: Floats
 ) -> None:
     """Find the group with the largest log-odds of being the same as group a."""
     most[a] = NONE
@@ -59,7 +60,7 @@ def _find_best(
 
 
 @kernel
-def _merge(mean: Floats, top: Floats, size: Floats, a: int, b: int) -> None:
+def _merge(mean: Floats, top: Singles, size: Floats, a: int, b: int) -> None:
     """Add group b to group a."""
     share = size[a] / (size[a] + size[b])
     for c in range(len(size)):

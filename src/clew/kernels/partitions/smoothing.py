@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
+from clew.kernels.partitions.pairs import below
 from clew.kernels.partitions.rows import row_log_odds
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, group_sums
 
@@ -109,7 +110,7 @@ def add_same_probabilities(
     labels: Singles,
     questions: Singles,
 ) -> None:
-    """Add the probability that a pair is in one group, for all pairs below the diagonal.
+    """Add the probability that a pair is in one group, for all pairs, in the order of `below`.
 
     Rows of one group are together if both stay. Rows of two groups are together if one of the rows
     moves to the other group, or if the groups are one. The probability that groups are one is
@@ -121,13 +122,14 @@ def add_same_probabilities(
     for i in range(len(groups.label)):
         a = groups.label[i]
         stays_out, own = stays[a], of_rows[a, i]
+        of_labels, of_questions = below(labels, i), below(questions, i)
         for j in range(i):
             b = groups.label[j]
             if a == b:
                 together = own * of_rows[a, j]
-                labels[i, j] += together
-                questions[i, j] += together
+                of_labels[j] += together
+                of_questions[j] += together
             else:
                 apart = stays[b, i] * stays_out[j]
-                labels[i, j] += one - apart * apart_groups[a, b]
-                questions[i, j] += one - apart * apart_blocks[a, b]
+                of_labels[j] += one - apart * apart_groups[a, b]
+                of_questions[j] += one - apart * apart_blocks[a, b]
