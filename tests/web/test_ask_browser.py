@@ -424,7 +424,10 @@ def test_sounds_play_one_at_a_time(make_site: Any, visit: Any, tmp_path: Any) ->
         "[...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'false,true'"
     )
     ann.page.get_by_role("heading", name="Same thing?").click()
+    playing = ann.page.evaluate_handle("document.querySelector('.sound').audio")
+    assert not playing.evaluate("audio => audio.paused")
     ann.press("1")
+    assert playing.evaluate("audio => audio.paused"), "it ends with its question"
     ann.saved(1)
 
 

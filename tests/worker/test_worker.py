@@ -199,6 +199,20 @@ def test_an_error_is_told_and_tried_again_while_people_are_asked(
     thread.join()
 
 
+def test_a_worker_waits_for_two_items() -> None:
+    with open_store(":memory:") as few:
+        few.add_items([Item("a", "text", text="a")])
+        worker = Worker(few)
+        worker.run(until_rest=True)
+        state = few.worker()
+        assert state is not None
+        assert (state.state, state.detail) == ("waiting", "there are fewer than two items")
+        assert few.result_revision() is None
+        few.add_items([Item("b", "text", text="b")])
+        worker.run(until_rest=True)
+        assert few.result_revision() == 0
+
+
 def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
     first = store.acquire_worker("first")
     with pytest.raises(LeaseLostError, match="another worker has this project"):

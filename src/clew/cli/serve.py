@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli._options import QUIET
-from clew.cli._projects import PROJECT, find_project
+from clew.cli._options import PROJECT, QUIET, find_project
 from clew.exceptions import InvalidParameterError, MissingDependencyError, ProjectNotFoundError
 from clew.web.settings import WebSettings, is_loopback
 
@@ -157,7 +156,12 @@ def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: 
     with found.open_store() as store, words.bar("Features") as advance:
         words.say(f"working on {found.name}; Ctrl-C ends it")
         media = Media(found.root, cache=found.cache)
-        rows = rows_of(found, store, callback=advance)
+
+        def read(n: int, n_all: int) -> None:
+            advance(n, n_all)
+            worker.read_items(n, n_all)
+
+        rows = rows_of(found, store, callback=read)
         worker = Worker(store, rows, cache=found.cache, media=media)
         worker.run(stop, until_rest=once)
     result = None if stop.is_set() else worker.previous

@@ -48,20 +48,19 @@ NEGLIGIBLE = -30.0
 def draw(
     log_weight: NDArray[np.float64], n: int, temperature: float, state: NDArray[np.uint64]
 ) -> int:
-    """Draw an index below `n`, with weights ``exp(log_weight / temperature)``."""
+    """Draw an index below `n`, with weights ``exp(log_weight / temperature)``, left in place."""
     largest = log_weight[:n].max()
     total = 0.0
     for k in range(n):
         gap = (log_weight[k] - largest) / temperature
-        if gap > NEGLIGIBLE:
-            total += np.exp(gap)
+        log_weight[k] = np.exp(gap) if gap > NEGLIGIBLE else 0.0
+        total += log_weight[k]
     left = random_unit(state) * total
     drawn = 0
     for k in range(n):
-        gap = (log_weight[k] - largest) / temperature
-        if gap > NEGLIGIBLE:
+        if log_weight[k] > 0:
             drawn = k
-            left -= np.exp(gap)
+            left -= log_weight[k]
             if left <= 0:
                 break
     return drawn

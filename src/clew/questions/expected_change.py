@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import in_threads
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.answers import Answer, Question
-from clew.cluster.linkage._ordered_edges import Edges
+from clew.cluster.linkage.hacc import Edges
 from clew.constraints import Closure
 from clew.exceptions import InvalidParameterError
 from clew.kernels.expected_change.replay import Answers, Scratch, changed_agreements
@@ -29,8 +28,7 @@ from clew.kernels.expected_change.tree import (
 )
 from clew.kernels.linkage import first_edges, merge_in_order
 from clew.questions._answers import Batch, KnownPairs
-from clew.questions._pair_order import PairOrder, pair_probabilities
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import PairOrder, Representatives, pair_probabilities
 from clew.questions._strategy import Strategy
 
 __all__ = ["ExpectedChange"]
@@ -340,7 +338,8 @@ class Changes:
         n = len(self._tree.items)
         is_split = ~self._is_join[blocks]
         nodes[is_split] = np.column_stack([merges[is_split] + n, np.full(is_split.sum(), -1)])
-        parts = np.array_split(np.arange(len(blocks)), self._n_parts(len(blocks)))
+        n_parts = min(int(effective_n_jobs(self._n_jobs)), len(blocks))
+        parts = np.array_split(np.arange(len(blocks)), n_parts)
         while len(self._scratch) < len(parts):
             self._scratch.append(_scratch(n, len(self._tree.parent), min(N_SLOTS, n + 2)))
 
@@ -358,9 +357,6 @@ class Changes:
 
         in_threads(compute, range(len(parts)), n_jobs=self._n_jobs)
         return result
-
-    def _n_parts(self, n_blocks: int) -> int:
-        return min(int(effective_n_jobs(self._n_jobs)), n_blocks)
 
     def _local_agreements(self) -> NDArray[np.float64]:
         """Return the agreements if only the groups of the pair change: heuristic H2."""

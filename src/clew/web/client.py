@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from clew.answers import Answer, Edit, Kind, Question, entry_to_json, new_id
@@ -166,6 +166,33 @@ class Client:
             raise ClewError(str(reply["error"]))
         found: dict[str, Any] = reply["result"]
         return found
+
+    def set_aside(self, ids: Iterable[Hashable], *, note: str = "") -> str:
+        """Set items aside: they are in no group, and nobody is asked about them.
+
+        Parameters
+        ----------
+        ids : iterable of hashable
+            Ids of items.
+        note : str, default=""
+            Why.
+
+        Returns
+        -------
+        str
+            The id of the edit, by which it is taken back.
+        """
+        return self.edit(Edit("set_aside", tuple(ids), note=note))
+
+    def restore_items(self, ids: Iterable[Hashable]) -> None:
+        """Take items back that were set aside.
+
+        Parameters
+        ----------
+        ids : iterable of hashable
+            Ids of items; those that are not set aside are ignored.
+        """
+        self._send("POST", "items:restore", {"items": [str(one) for one in ids]})
 
     def take_back(self, entry: str) -> None:
         """Take an answer or an edit back.

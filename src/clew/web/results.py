@@ -22,7 +22,7 @@ FAIRLY_SURE = 0.6
 #: Seconds after which the log is counted anew; own answers are added in between.
 COUNTED_FOR = 1.0
 #: States of a worker that has no model yet.
-NOT_READY = ("starting", "warming up", "failed")
+NOT_READY = ("starting", "waiting", "warming up", "failed")
 
 
 @dataclass(frozen=True)
@@ -242,6 +242,5 @@ def model_of(worker: WorkerState | None) -> str:
     """Say how the model is: ready, warming up, failed, or away, with no worker to run it."""
     if worker is None or not worker.is_alive:
         return "away"
-    return {"failed": "failed", "starting": "warming_up", "warming up": "warming_up"}.get(
-        worker.state, "ready"
-    )
+    named = {"starting": "warming_up", "warming up": "warming_up"}
+    return named.get(worker.state, worker.state if worker.state in NOT_READY else "ready")

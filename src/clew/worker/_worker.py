@@ -1,4 +1,4 @@
-"""The loop of a worker: learn what people say, suggest what to ask, publish the groups."""
+"""The loop of a worker: learn what people say, suggest what to ask, publish groups, keep state."""
 
 from __future__ import annotations
 
@@ -85,6 +85,8 @@ PULSE = 2.0
 LEARN_SECONDS = 2.0
 #: Number of entries behind from which on a worker says so.
 BEHIND = 10
+#: Number of items from which on there is something to compare.
+FEWEST = 2
 
 
 class Worker:
@@ -150,6 +152,19 @@ class Worker:
         self._learned_at = self._saved_at = time.monotonic()
         self._seen_items = -1
 
+    def read_items(self, n: int, n_all: int) -> None:
+        """Say how many items have been read; what computes features calls it.
+
+        Parameters
+        ----------
+        n : int
+            Number of items whose features are known.
+        n_all : int
+            Number of all items.
+        """
+        if n < n_all:
+            self._say("warming up", f"{n:,} of {n_all:,} items read")
+
     @property
     def session(self) -> Session:
         """The session; it is there while the worker works."""
@@ -193,7 +208,10 @@ class Worker:
                         except Exception as error:  # the pulse goes on, and so does asking
                             if until_rest:
                                 raise
-                            logger.exception("the worker failed")
+                            if isinstance(error, ClewError):
+                                logger.warning("the worker failed: %s", error)
+                            else:
+                                logger.exception("the worker failed")
                             n_failed += 1
                             pulse.say("failed", f"{_message(error)}; it tries again")
                             self._forget()
@@ -226,6 +244,12 @@ class Worker:
             pulse.check()
             seen = self.store.changes()  # read first, so that no change is missed
             if self._session is None:
+                if len(self.store.item_ids()) < FEWEST:
+                    pulse.say("waiting", "there are fewer than two items")
+                    if until_rest:
+                        return
+                    self.store.wait(seen, timeout=0.5, topics=("items",))
+                    continue
                 self._open()
             self._follow_items(seen["items"])
             is_busy = self._learn()

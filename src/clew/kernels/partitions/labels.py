@@ -28,76 +28,89 @@ def best_partition(
         The sum.
     """
     label = start.copy()
-    for _ in range(max_iter):
-        n_moved = _move_rows(same, label, threshold)
-        n_moved += _merge(same, label, threshold)
+    gain = np.empty((len(label) + 1, len(label)))
+    for step in range(max_iter + 1):
+        count = _gains(same, label, threshold, gain)
+        if step == max_iter:
+            break
+        n_moved, count = _move_rows(same, label, threshold, gain, count)
+        n_moved += _merge(label, gain[:count])
         if n_moved == 0:
             break
-    _renumber(label)
     value = 0.0
     for i in range(len(label)):
-        for j in range(i):
-            if label[i] == label[j]:
-                value += same[i, j] - threshold
+        value += gain[label[i], i] / 2
     return label, value
 
 
 @kernel
-def _renumber(label: Ints) -> int:
-    """Renumber the groups from 0, in the order of their first rows; return how many there are."""
+def _gains(same: NDArray[np.float32], label: Ints, threshold: float, gain: Floats) -> int:
+    """Sum ``same - threshold`` of each row and the other rows of each group; return how many.
+
+    Groups are renumbered from 0, in the order of their first rows.
+    """
     number = np.full(label.max() + 1, -1)
     count = 0
     for i in range(len(label)):
         if number[label[i]] < 0:
             number[label[i]] = count
+            gain[count] = 0.0
             count += 1
         label[i] = number[label[i]]
+        _add(gain[label[i]], same[i], i, threshold, 1.0)
     return count
 
 
 @kernel
-def _move_rows(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
-    """Move each row to its best group, or to a new one; return how many moved."""
+def _add(gain: Floats, same: NDArray[np.float32], row: int, threshold: float, sign: float) -> None:
+    """Add a row to the gains of its group, or subtract it, for all other rows."""
+    own = gain[row]
+    for j in range(len(same)):
+        gain[j] += sign * (same[j] - threshold)
+    gain[row] = own
+
+
+@kernel
+def _move_rows(
+    same: NDArray[np.float32], label: Ints, threshold: float, gain: Floats, count: int
+) -> tuple[int, int]:
+    """Move each row to its best group, or to a new one; return how many moved, and groups."""
     n = len(label)
-    count = _renumber(label)
     size = np.zeros(n + 1, np.int64)
     for i in range(n):
         size[label[i]] += 1
-    gain = np.zeros(n + 1)
     n_moved = 0
     for i in range(n):
-        gain[:count] = 0.0
-        for j in range(n):
-            if j != i:
-                gain[label[j]] += same[i, j] - threshold
         own = label[i]
-        best, most, empty = own, gain[own] + LEAST_GAIN, count
+        best, most, empty = own, gain[own, i] + LEAST_GAIN, count
         for a in range(count):
             if size[a] == 0:
                 empty = a
-            elif a != own and gain[a] > most:
-                best, most = a, gain[a]
+            elif a != own and gain[a, i] > most:
+                best, most = a, gain[a, i]
         if most < 0 and size[own] > 1:
             best = empty
+            gain[best] = 0.0
             count = max(count, empty + 1)
         if best != own:
             size[own] -= 1
             size[best] += 1
             label[i] = best
+            _add(gain[own], same[i], i, threshold, -1.0)
+            _add(gain[best], same[i], i, threshold, 1.0)
             n_moved += 1
-    return n_moved
+    return n_moved, count
 
 
 @kernel
-def _merge(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
+def _merge(label: Ints, gain_of_rows: Floats) -> int:
     """Make the merge with the largest gain until none is positive; return the number of merges."""
-    n = len(label)
-    count = _renumber(label)
+    n, count = len(label), len(gain_of_rows)
     gain = np.zeros((count, count))
-    for i in range(n):
-        for j in range(n):
-            if label[i] != label[j]:
-                gain[label[i], label[j]] += same[i, j] - threshold
+    for b in range(count):
+        for i in range(n):
+            if label[i] != b:
+                gain[label[i], b] += gain_of_rows[b, i]
     into = np.arange(count)
     n_merged = 0
     while True:
@@ -127,6 +140,8 @@ def _largest(gain: Floats) -> tuple[int, int]:
     return first, second
 
 
+Singles = NDArray[np.float32]
+
 NONE = -1e300
 
 
@@ -134,7 +149,7 @@ NONE = -1e300
 def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
     """Merge the groups with the largest log-odds while these are positive; return the labels."""
     n = len(log_odds)
-    mean, top = log_odds.astype(np.float64), log_odds.astype(np.float64)
+    mean, top = log_odds.astype(np.float64), log_odds.copy()
     size = np.ones(n)
     label = np.arange(n)
     best, most = np.zeros(n, np.int64), np.full(n, NONE)
@@ -162,7 +177,7 @@ def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
 
 @kernel
 def _find_best(
-    mean: Floats, top: Floats, size: Floats, top_share: float, a: int, best: Ints, most: Floats
+    mean: Floats, top: Singles, size: Floats, top_share: float, a: int, best: Ints, most: Floats
 ) -> None:
     """Find the group with the largest log-odds of being the same as group a."""
     most[a] = NONE
@@ -174,7 +189,7 @@ def _find_best(
 
 
 @kernel
-def _join(mean: Floats, top: Floats, size: Floats, a: int, b: int) -> None:
+def _join(mean: Floats, top: Singles, size: Floats, a: int, b: int) -> None:
     """Add group b to group a."""
     share = size[a] / (size[a] + size[b])
     for c in range(len(size)):

@@ -17,6 +17,7 @@ from clew.kernels.partitions.tables import (
     fill_tables,
     group_sums,
     move_row,
+    split_group,
 )
 from clew.kernels.random_bits import draw, random_below, random_order, random_unit
 
@@ -54,6 +55,8 @@ class Sides(NamedTuple):
     """Side of each row in `rows`: 0, 1 or `NONE`."""
     count: Ints
     """(2,)"""
+    odds: Singles
+    """(n_rows, n_rows): log-odds of the rows, side by side in memory."""
     total: Singles
     """(2, n_rows): sum of the log-odds of a row and the rows of a side."""
     top: Singles
@@ -74,21 +77,18 @@ def draw_splits(
     for group in range(groups.count[0]):
         if groups.size[group] < 2:
             continue
-        sides = _members(groups, group, position)
+        sides = _members(groups, group, position, log_odds)
         for _ in range(n_tries):
-            _propose(sides, log_odds, answered, scoring, state)
+            _propose(sides, answered, scoring, state)
             score = _score(sides, answered, scoring)
             if random_unit(state) >= 1.0 / (1.0 + np.exp(-score / scoring.temperature)):
-                new = groups.count[0]
-                for p in range(len(sides.rows)):
-                    if sides.side[p] == 1:
-                        move_row(groups, sides.rows[p], new, log_odds)
+                split_group(groups, group, sides.rows, sides.side, log_odds)
                 break
         position[sides.rows] = NONE
 
 
 @kernel
-def _members(groups: Groups, group: int, position: Ints) -> Sides:
+def _members(groups: Groups, group: int, position: Ints, log_odds: Singles) -> Sides:
     """Collect the rows of a group, none of them on a side."""
     m = groups.size[group]
     rows = np.empty(m, np.int64)
@@ -97,22 +97,24 @@ def _members(groups: Groups, group: int, position: Ints) -> Sides:
         rows[p] = i
         position[i] = p
         i = groups.after[i]
+    odds = np.empty((m, m), np.float32)
+    for p in range(m):
+        for q in range(m):
+            odds[p, q] = log_odds[rows[p], rows[q]]
     total, top = np.empty((2, m), np.float32), np.empty((2, m), np.float32)
-    return Sides(rows, position, np.full(m, NONE), np.zeros(2, np.int64), total, top)
+    return Sides(rows, position, np.full(m, NONE), np.zeros(2, np.int64), odds, total, top)
 
 
 @kernel
-def _propose(
-    sides: Sides, log_odds: Singles, answered: Answered, scoring: Scoring, state: State
-) -> None:
+def _propose(sides: Sides, answered: Answered, scoring: Scoring, state: State) -> None:
     """Draw the side of each row, from two seeds."""
     sides.side[:] = NONE
     sides.count[:] = 0
     sides.total[:] = 0.0
     sides.top[:] = LOWEST
     first, second = _seeds(sides, answered, state)
-    _assign(sides, first, 0, log_odds)
-    _assign(sides, second, 1, log_odds)
+    _assign(sides, first, 0)
+    _assign(sides, second, 1)
     order = np.arange(len(sides.rows))
     random_order(order, state)
     for _ in range(SWEEPS):
@@ -124,7 +126,7 @@ def _propose(
             zero = 1.0 / (1.0 + np.exp(-gap / scoring.temperature))
             side = 0 if random_unit(state) < zero else 1
             if side != sides.side[p]:
-                _assign(sides, p, side, log_odds)
+                _assign(sides, p, side)
 
 
 @kernel
@@ -150,36 +152,39 @@ def _seeds(sides: Sides, answered: Answered, state: State) -> tuple[int, int]:
 
 
 @kernel
-def _assign(sides: Sides, p: int, side: int, log_odds: Singles) -> None:
+def _assign(sides: Sides, p: int, side: int) -> None:
     """Put the row at place p on a side, and update the tables of all rows of the group."""
     was = sides.side[p]
-    odds = log_odds[sides.rows[p]]
+    odds = sides.odds[p]
     sides.side[p] = side
     sides.count[side] += 1
-    for q in range(len(sides.rows)):
-        if q != p:
-            value = odds[sides.rows[q]]
-            sides.total[side, q] += value
-            sides.top[side, q] = max(sides.top[side, q], value)
+    total, top = sides.total[side], sides.top[side]
+    own_total, own_top = total[p], top[p]
+    for q in range(len(odds)):
+        total[q] += odds[q]
+        top[q] = max(top[q], odds[q])
+    total[p], top[p] = own_total, own_top
     if was == NONE:
         return
     sides.count[was] -= 1
-    for q in range(len(sides.rows)):
-        if q != p:
-            value = odds[sides.rows[q]]
-            sides.total[was, q] -= value
-            if value >= sides.top[was, q]:
-                sides.top[was, q] = _top_of(sides, q, was, log_odds)
+    total, top = sides.total[was], sides.top[was]
+    own_total = total[p]
+    for q in range(len(odds)):
+        total[q] -= odds[q]
+    total[p] = own_total
+    for q in range(len(odds)):
+        if odds[q] >= top[q] and q != p:
+            top[q] = _top_of(sides, q, was)
 
 
 @kernel
-def _top_of(sides: Sides, q: int, side: int, log_odds: Singles) -> np.float32:
+def _top_of(sides: Sides, q: int, side: int) -> np.float32:
     """Compute the maximum of the log-odds of the row at place q and the other rows of a side."""
     top = LOWEST
-    odds = log_odds[sides.rows[q]]
-    for p in range(len(sides.rows)):
+    odds = sides.odds[q]
+    for p in range(len(odds)):
         if sides.side[p] == side and p != q:
-            top = max(top, odds[sides.rows[p]])
+            top = max(top, odds[p])
     return top
 
 

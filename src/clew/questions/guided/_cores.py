@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.questions.guided._posterior import Singles
 
-__all__ = ["CORE", "core_features", "cores", "count_cores"]
-
 Ints = NDArray[np.int64]
 
 #: The core of a row holds the rows that are in its group with a larger probability than this.
@@ -27,34 +25,8 @@ def cores(same: Singles, i: int, j: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(near[0]), np.flatnonzero(near[1])
 
 
-def core_features(
-    features: Singles,
-    ratio: Singles,
-    log_odds: Singles,
-    first: Ints,
-    second: Ints,
-    top_share: float,
-) -> NDArray[np.float64]:
-    """Mix the mean features of all pairs between two cores with those of their nearest pair."""
-    between = np.ix_(first, second)
-    nearest = np.unravel_index(int(log_odds[between].argmax()), (len(first), len(second)))
-    mean = np.append(features[between].mean(axis=(0, 1), dtype=np.float64), ratio[between].mean())
-    i, j = first[nearest[0]], second[nearest[1]]
-    return np.asarray((1 - top_share) * mean + top_share * np.append(features[i, j], ratio[i, j]))
-
-
 def count_cores(same: Singles) -> int:
-    """Count disjoint cores: remove the rows of the largest core, and repeat with the rows left.
-
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group; 1 on the diagonal.
-
-    Returns
-    -------
-    int
-    """
+    """Count disjoint cores of `same` (n_rows, n_rows), removing the largest one by one."""
     near = same > CORE
     left = np.ones(len(same), np.bool_)
     count = 0

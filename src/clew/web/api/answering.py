@@ -135,10 +135,12 @@ def _served(
     }
     if not leases:
         reply["state"] = state_of(store, results)
-    if reply["finished"] or reply.get("state") == "nothing":
+    if reply["finished"] or reply.get("state") in ("nothing", "all_asked"):
         reply["completion"] = str(person.token.scope.get("completion", ""))
-    if view and view.is_enough:
+    if view and (view.is_enough or reply.get("state") == "all_asked"):
         reply |= {"summary": summary_of(view, results), "doubtful": len(results.doubts())}
+    elif reply.get("state") == "no_items":
+        reply["summary"] = {"n": results.counts().n_items}
     return reply
 
 
@@ -147,9 +149,13 @@ def state_of(store: Store, results: Results) -> str:
     counts, view, worker = store.counts(), results.newest(), store.worker()
     if counts.n_items - counts.n_set_aside < 2:
         return "no_items"
+    is_behind = behind_of(worker, counts.last_seq) > 0
+    is_up = view is not None and not is_behind and not has_no_model(worker)
+    if is_up and not store.pool() and not store.leases():
+        return "all_asked"
     if view is not None and view.is_enough:
         return "finished"
-    if behind_of(worker, counts.last_seq):
+    if is_behind:
         return "learning"
     return "warming_up" if view is None and has_no_model(worker) else "nothing"
 

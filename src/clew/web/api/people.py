@@ -82,6 +82,7 @@ def get_people(_: Owner, store: StoreOf) -> dict[str, Any]:
             "expires": one.expires,
             "many": bool(one.scope.get("many")),
             "code": one.scope.get("code", ""),
+            "from_terminal": bool(one.scope.get("at_once")),
         }
         for one in store.tokens()
         if one.kind == "invite" and not one.is_revoked and (one.expires or 1e18) > time.time()

@@ -45,6 +45,8 @@ def invite(
 ) -> Response:
     """Show what a link is for; only its button uses it up."""
     token = store.check_token(secret, "invite")
+    if token is None and person_of(request) is not None:  # who came by it opens it again
+        return home(request)
     settings = store.settings()
     # The owner's link from the terminal opens the first question at once.
     at_once = bool(token and token.scope.get("at_once"))

@@ -27,8 +27,8 @@ _pages.globals["t"] = say
 NAV = {
     "viewer": ("groups", "map", "progress", "help"),
     "annotator": ("ask", "history", "groups", "progress", "settings", "help"),
-    "reviewer": ("ask", "groups", "map", "review", "progress", "history", "settings"),
-    "owner": ("ask", "groups", "map", "review", "progress", "history", "settings"),
+    "reviewer": ("ask", "groups", "map", "review", "progress", "history", "settings", "help"),
+    "owner": ("ask", "groups", "map", "review", "progress", "history", "settings", "help"),
 }
 
 

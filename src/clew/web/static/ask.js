@@ -5,35 +5,19 @@
 // first, the next question is painted at once, and "saved" is said when the server has said so.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const AHEAD = 4;    // questions held ahead, their media decoded
-const BEHIND = 20;  // answers to be learned, from which on the page says so
-const DWELL = 200;  // ms after painting before a press is an answer: nobody decides faster
-const KEYS = {
-  1: '1s',
-  2: '2d',
-  3: '3',
-  4: '4',
-  5: '5',
-  6: '6',
-  7: '7',
-  8: '8',
-  unsure: '0k',
-  undo: 'u',
-  flag: 'f',
-  note: 'n',
-  zoom: 'z',
-  sound: 'a ',
-  guide: 'g',
-  help: '?',
-  send: 'enter'
-};
-const SMALL = 360;  // pixels up to which pictures are shown larger than they are
-const LETTERS = 'ABC';
-const ORDER = {
-  pair: 'AB',
-  triplet: 'ABC',
-  odd_one_out: '123'
-};
+const AHEAD = 4;     // questions held ahead, their media decoded
+const BEHIND = 20;   // answers to be learned, from which on the page says so
+const DWELL = 200;   // ms after painting before a press is an answer: nobody decides faster
+const AT_ONCE = 50;  // answers in one request
+const SMALL = 360;   // pixels up to which pictures are shown larger than they are
+const {freeze} = Object;
+const DIGITS = freeze({1: '1s', 2: '2d', 3: '3', 4: '4', 5: '5', 6: '6', 7: '7', 8: '8'});
+const TOOLS = freeze({undo: 'u', flag: 'f', note: 'n', zoom: 'z', sound: 'a ', guide: 'g', help: '?'});
+const KEYS = freeze({...DIGITS, unsure: '0k', send: 'enter', ...TOOLS});
+const LISTED = ['1', '2', '3', '4', 'unsure', 'send', 'undo', 'zoom', 'sound', 'flag', 'note', 'guide'];
+const STEPS = freeze({arrowleft: [-.05, 0], arrowright: [.05, 0], arrowup: [0, -.05], arrowdown: [0, .05]});
+const TAGS = freeze({pair: 'AB', triplet: 'ABC', odd_one_out: '123'});
+const FAILURES = freeze({offline: [502, 504], busy: [429, 503], ended: [401], storage: [507], stale: [409]});
 
 export function h(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -67,10 +51,45 @@ export function translator(strings) {
       (_, name) => typeof values[name] === 'number' ? values[name].toLocaleString('en') : values[name] ?? '');
   };
 }
+/** What this browser keeps of a person's wishes; null in a private window. */
+export const stored = name => {
+  try {
+    return localStorage.getItem(name);
+  } catch { return null; }
+};
+
+/**
+ * A form in a dialog that is gone when it is closed: `act` does what its main button says; what it throws
+ * stands in the dialog.
+ */
+export function openForm(parent, name, heading, body, {go, cancel}, act = () => {}) {
+  const error = h('p', {class: 'error', role: 'alert'}), main = h('button', {class: 'btn main'}, go);
+  const form = h('form', {class: 'stack'}, ...body, error,
+    h('div', {class: 'row'},
+      cancel && h('button', {class: 'btn', type: 'button', onclick: () => box.close()}, cancel), main));
+  const box =
+    h('dialog', {'aria-labelledby': `${name}-h`}, h('h2', {id: `${name}-h`, dir: 'auto'}, heading), form);
+  box.addEventListener('close', () => box.remove());
+  form.addEventListener('submit', async event => {
+    event.preventDefault();
+    if (main.disabled) return;
+    main.disabled = true;
+    try {
+      await act(form);
+      box.close();
+    } catch (problem) {
+      error.textContent = problem.message;
+      main.disabled = false;
+    }
+  });
+  parent.append(box);
+  box.showModal();
+  return box;
+}
 
 // ---------------------------------------------------------------- transports
 
-/** A failed request: `kind` is offline, busy, ended, storage or refused; `wait` seconds by Retry-After. */
+/** A failed request: `kind` is offline, busy, ended, storage, stale or refused; `wait` seconds. */
 export class Failure extends Error {
   constructor(kind, message, wait = 0) {
     super(message);
@@ -79,28 +98,14 @@ export class Failure extends Error {
   }
 }
 export async function request(url, method = 'GET', body = undefined) {
+  const json = {headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)};
   let reply;
   try {
-    reply = await fetch(url, {
-      method,
-      headers: body === undefined ? {} : {'Content-Type': 'application/json'},
-      body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: 'same-origin'
-    });
+    reply = await fetch(url, {method, credentials: 'same-origin', ...(body !== undefined && json)});
   } catch (error) { throw new Failure('offline', error.message); }
   if (reply.ok) return reply.status === 204 ? null : reply.json();
-  const problem = await reply.json().catch(() => ({}));
-  const wait = Number(reply.headers.get('Retry-After')) || 0;
-  const kind = {
-    401: 'ended',
-    429: 'busy',
-    503: 'busy',
-    502: 'offline',
-    504: 'offline',
-    507: 'storage',
-    409: 'stale'
-  }[reply.status] ??
-    'refused';
+  const problem = await reply.json().catch(() => ({})), wait = Number(reply.headers.get('Retry-After')) || 0;
+  const kind = Object.keys(FAILURES).find(one => FAILURES[one].includes(reply.status)) ?? 'refused';
   throw new Failure(kind, problem.detail ?? problem.title ?? `${reply.status}`, wait);
 }
 export function httpTransport(base) {
@@ -130,43 +135,31 @@ export async function openOutbox(name) {
       opening.result.createObjectStore('entries', {keyPath: 'seq', autoIncrement: true});
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
-  }).catch(() => null);  // a private window without storage: the outbox lives in memory
-  const rows = [];
+  }).catch(() => null);  // a private window without storage
   const act = (mode, work, durability = 'relaxed') => db && new Promise((resolve, reject) => {
     const step = db.transaction('entries', mode, {durability}), job = work(step.objectStore('entries'));
     step.oncomplete = () => resolve(job?.result);
     step.onerror = () => reject(step.error);
   });
-  rows.push(...await act('readonly', store => store.getAll()) ?? []);
-  return {
-    rows,
-    add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
-      rows.push(row);
-      const kept = {entry: row.entry, question: row.question};
-      row.writing =
-        Promise.resolve(act('readwrite', store => store.add(kept), isAlone ? 'strict' : 'relaxed'))
-          .then(seq => { row.seq = seq; })
-          .catch(() => {});
-    },
-    async drop(gone) {  // nobody waits for it: what is not dropped is sent again, and known by its id
-      for (const row of gone) rows.splice(rows.indexOf(row), 1);
-      await Promise.all(gone.map(row => row.writing));
-      const seqs = gone.map(row => row.seq).filter(seq => seq !== undefined);
-      if (seqs.length)
-        await act('readwrite', store => seqs.forEach(seq => store.delete(seq)))?.catch(() => {});
-    },
-  };
+  return makeOutbox(await act('readonly', store => store.getAll()) ?? [], act);
 }
-export const memoryOutbox = () => {
-  const rows = [];
-  return {
-    rows,
-    add: row => { rows.push(row); },
-    drop: async gone => {
-      for (const row of gone) rows.splice(rows.indexOf(row), 1);
-    }
-  };
-};
+/** The same, in memory alone unless `act` writes to a database. */
+export const makeOutbox = (rows = [], act = () => null) => ({
+  rows,
+  add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
+    rows.push(row);
+    const kept = {entry: row.entry, question: row.question};
+    row.writing = Promise.resolve(act('readwrite', store => store.add(kept), isAlone ? 'strict' : 'relaxed'))
+                    .then(seq => { row.seq = seq ?? undefined; })
+                    .catch(() => {});
+  },
+  async drop(gone) {  // nobody waits for it: what is not dropped is sent again, and known by its id
+    for (const row of gone) rows.splice(rows.indexOf(row), 1);
+    await Promise.all(gone.map(row => row.writing));
+    const seqs = gone.map(row => row.seq).filter(seq => seq !== undefined);
+    if (seqs.length) await act('readwrite', store => seqs.forEach(seq => store.delete(seq)))?.catch(() => {});
+  },
+});
 
 // ---------------------------------------------------------------- drawing items
 
@@ -178,120 +171,121 @@ const shuffled = list => {
   }
   return out;
 };
-
+const picture = (url, alt) => {
+  const img = new Image();
+  Object.assign(img, {alt, draggable: false, src: url});
+  return img;
+};
 /** Shows a small picture larger, so that people need not bend over it. */
 function grow(img) {
   const factor = Math.min(3, SMALL / Math.max(img.naturalWidth, img.naturalHeight));
   if (factor > 1) img.style.width = `${Math.round(img.naturalWidth * factor)}px`;
 }
+const textOf = item =>
+  item.text ?? (item.columns ?? []).map(([name, value]) => `${name}: ${value}`).join('\n');
+const named = (item,
+  tag) => [h('span', {class: 'tag'}, tag), item.name && h('span', {class: 'name', dir: 'auto'}, item.name)];
 
-/** Draws one item; returns its node and a promise that holds when its media are decoded. */
+/** Draws one item large; returns its node and a promise that holds when its media are decoded. */
 function drawItem(item, tag, t, actions) {
-  const label = t(`item.${item.kind}`, {tag});
-  const names = item.name ? h('span', {class: 'name', dir: 'auto'}, item.name) : null;
-  if (item.kind === 'image') {
-    const img = new Image();
-    img.alt = label;
-    img.draggable = false;
-    img.src = item.url;
-    img.dataset.full = item.url.replace(/size=\w+/, 'size=full');
-    const shot = h('div', {class: 'shot'}, img, h('span', {class: 'eye'}));
-    const node = h('figure', {class: 'card'}, shot,
-      h('figcaption', {}, h('span', {class: 'tag'}, tag), names,
-        h('button', {class: 'zoom-btn', type: 'button', 'aria-label': t('ask.zoom'), onclick: actions.zoom},
-          icon('zoom'))));
-    shot.addEventListener('click', actions.zoom);
-    shot.addEventListener('pointermove', event => actions.aim(event, shot));
-    const ready = img.decode().then(() => grow(img)).catch(() => {
-      node.classList.add('is-broken');
-      shot.replaceChildren(h('p', {class: 'broken'}, icon('off'), h('span', {}, t('ask.broken', {tag}))));
-    });
-    return {node, ready};
-  }
-  if (item.kind === 'sound') {
-    const audio = new Audio();
-    audio.preload = 'auto';
-    audio.src = item.sound;
-    const img = new Image();
-    img.alt = t('item.spectrogram', {tag});
-    img.src = item.url;
-    const line = h('span', {class: 'head-line'}), time = h('span', {class: 'faint mono'}, '0:00.0');
-    const range =
-      h('input', {type: 'range', min: 0, max: 1000, value: 0, 'aria-label': t('ask.position', {tag})});
-    const button =
-      h('button', {class: 'btn round', type: 'button', 'aria-label': t('ask.play', {tag})}, icon('play'));
-    const spec = h('div', {class: 'spec'}, img, line);
-    const node = h('figure', {class: 'card paper sound'}, spec,
-      h('div', {class: 'player'}, button, range, time, h('span', {class: 'tag'}, tag)));
-    const show = () => {
-      const d = audio.duration || 1, at = audio.currentTime;
-      range.value = 1000 * at / d;
-      line.style.insetInlineStart = `${100 * at / d}%`;
-      time.textContent = `${Math.floor(at / 60)}:${(at % 60).toFixed(1).padStart(4, '0')}`;
-    };
-    audio.addEventListener('timeupdate', show);
-    audio.addEventListener('play', () => {
-      button.classList.add('is-on');
-      const step = () => {
-        show();
-        if (!audio.paused && node.isConnected) requestAnimationFrame(step);
-      };
-      step();
-    });
-    audio.addEventListener('pause', () => button.classList.remove('is-on'));
-    audio.addEventListener('ended', () => actions.ended(node));
-    button.addEventListener('click', () => actions.play(node));
-    range.addEventListener('input', () => {
-      audio.currentTime = range.value / 1000 * (audio.duration || 0);
-      show();
-    });
-    node.audio = audio;
-    const broken = () => {
-      node.classList.add('is-broken');
-      spec.replaceChildren(h('p', {class: 'broken'}, icon('off'), h('span', {}, t('ask.broken', {tag}))));
-    };
-    audio.addEventListener('error', broken, {once: true});
-    return {node, ready: img.decode().catch(broken)};
-  }
-  const body = item.kind === 'text' ?
-    h('div', {class: 'prose', dir: 'auto', tabindex: 0, role: 'region', 'aria-label': label},
-      item.text ?? '') :
-    h('div', {class: 'fields', tabindex: 0, role: 'region', 'aria-label': label},
-      h('dl', {}, ...(item.columns ?? []).map(([name,
-        value]) => h('div', {}, h('dt', {}, name), h('dd', {dir: 'auto'}, value ?? '')))));
-  return {
-    node: h('article', {class: 'card paper'}, body,
-      h('p', {class: 'cap-row'}, h('span', {class: 'tag'}, tag), names)),
-    ready: Promise.resolve()
+  const broken = (node, place) => () => {
+    node.classList.add('is-broken');
+    place.replaceChildren(h('p', {class: 'broken'}, icon('off'), h('span', {}, t('ask.broken', {tag}))));
   };
+  const draw = {image: drawImage, sound: drawSound}[item.kind] ?? drawText;
+  return draw(item, tag, t, actions, broken);
+}
+function drawImage(item, tag, t, {zoom}, broken) {
+  const img = picture(item.url, t('item.image', {tag}));
+  img.dataset.full = item.url.replace(/size=\w+/, 'size=full');
+  const shot = h('div', {class: 'shot'}, img, h('span', {class: 'eye'}));
+  const look = {class: 'zoom-btn', type: 'button', 'aria-label': t('ask.zoom'), onclick: zoom.toggle};
+  const node = h('figure', {class: 'card'}, shot,
+    h('figcaption', {}, ...named(item, tag), h('button', look, icon('zoom'))));
+  shot.addEventListener('click', zoom.toggle);
+  shot.addEventListener('pointermove', event => zoom.at(event, shot));
+  return {node, ready: img.decode().then(() => grow(img)).catch(broken(node, shot))};
+}
+function drawSound(item, tag, t, {sounds}, broken) {
+  const audio = new Audio(item.sound), img = picture(item.url, t('item.spectrogram', {tag}));
+  audio.preload = 'auto';
+  const line = h('span', {class: 'head-line'}), time = h('span', {class: 'faint mono'}, '0:00.0');
+  const range =
+    h('input', {type: 'range', min: 0, max: 1000, value: 0, 'aria-label': t('ask.position', {tag})});
+  const button =
+    h('button', {class: 'btn round', type: 'button', 'aria-label': t('ask.play', {tag})}, icon('play'));
+  const spec = h('div', {class: 'spec'}, img, line);
+  const node = h('figure', {class: 'card paper sound'}, spec,
+    h('div', {class: 'player'}, button, range, time, ...named(item, tag)));
+  const show = () => {
+    const at = audio.currentTime, share = at / (audio.duration || 1);
+    range.value = 1000 * share;
+    line.style.insetInlineStart = `${100 * share}%`;
+    time.textContent = `${Math.floor(at / 60)}:${(at % 60).toFixed(1).padStart(4, '0')}`;
+  };
+  const follow = () => {
+    show();
+    if (!audio.paused && node.isConnected) requestAnimationFrame(follow);
+  };
+  const on = (name, act) => audio.addEventListener(name, act);
+  on('timeupdate', show);
+  on('play', () => {
+    button.classList.add('is-on');
+    follow();
+  });
+  on('pause', () => button.classList.remove('is-on'));
+  on('ended', () => sounds.ended(node));
+  on('error', broken(node, spec));
+  button.addEventListener('click', () => sounds.play(node));
+  range.addEventListener('input', () => {
+    audio.currentTime = range.value / 1000 * (audio.duration || 0);
+    show();
+  });
+  node.audio = audio;
+  return {node, ready: img.decode().catch(broken(node, spec))};
+}
+function drawText(item, tag, t) {
+  const field = ([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {dir: 'auto'}, value ?? ''));
+  const place = {tabindex: 0, role: 'region', 'aria-label': t(`item.${item.kind}`, {tag})};
+  const body = item.kind === 'text' ?
+    h('div', {class: 'prose', dir: 'auto', ...place}, item.text ?? '') :
+    h('div', {class: 'fields', ...place}, h('dl', {}, ...(item.columns ?? []).map(field)));
+  const node = h('article', {class: 'card paper'}, body, h('p', {class: 'cap-row'}, ...named(item, tag)));
+  return {node, ready: Promise.resolve()};
+}
+/** Draws one item small, among others. */
+function thumb(item, label, t) {
+  if (item.kind !== 'image' && item.kind !== 'sound')
+    return {node: h('span', {class: 'scrap', dir: 'auto'}, textOf(item)), ready: Promise.resolve()};
+  const node = picture(item.url, label);
+  const broken = () => node.replaceWith(h('span', {class: 'broken'}, t('ask.broken.short')));
+  return {node, ready: node.decode().catch(broken)};
 }
 
 /** Rows side by side in one table; for two, equal values are marked. */
 function drawRows(items, tags, t) {
   const names = [...new Set(items.flatMap(item => item.columns.map(([name]) => name)))];
   const tables = items.map(item => Object.fromEntries(item.columns)), two = items.length === 2;
-  const head = [h('th', {scope: 'col'}, h('span', {class: 'sr'}, t('ask.field')))];
-  tags.forEach((tag, i) => {
-    if (two && i)
-      head.push(h('th', {class: 'sign', scope: 'col'}, h('span', {class: 'sr'}, t('ask.equal?'))));
-    head.push(h('th', {scope: 'col'}, tag));
-  });
+  const hidden = key => h('span', {class: 'sr'}, t(key));
+  // with two of them, a sign stands between the columns
+  const between = (cells, sign) => two ? [cells[0], sign(), cells[1]] : cells;
+  const head = between(tags.map(tag => h('th', {scope: 'col'}, tag)),
+    () => h('th', {class: 'sign', scope: 'col'}, hidden('ask.equal?')));
   const body = names.map(name => {
-    const values = tables.map(table => table[name] ?? ''),
-          equal = two && values[0] === values[1] && values[0] !== '';
-    const cells = [h('th', {scope: 'row'}, name)];
-    values.forEach((value, i) => {
-      if (two && i)
-        cells.push(h('td', {class: 'sign'}, equal ? icon('same', 'link-ico') : '',
-          h('span', {class: 'sr'}, t(equal ? 'ask.equal' : 'ask.unequal'))));
-      cells.push(h('td', {dir: 'auto', 'data-tag': tags[i]}, value));
-    });
-    return h('tr', {class: equal ? 'eq' : ''}, ...cells);
+    const values = tables.map(table => table[name] ?? ''), [a, b] = values,
+          equal = two && a === b && a !== '';
+    const cells = values.map((value, i) => h('td', {dir: 'auto', 'data-tag': tags[i]}, value));
+    const sign = () => h('td', {class: 'sign'}, equal ? icon('same', 'link-ico') : '',
+      hidden(equal ? 'ask.equal' : 'ask.unequal'));
+    return h('tr', {class: equal ? 'eq' : ''}, h('th', {scope: 'row'}, name), ...between(cells, sign));
   });
-  const table = h('table', {class: two ? 'rows' : 'rows many'}, h('thead', {}, h('tr', {}, ...head)),
+  const table = h('table', {class: two ? 'rows' : 'rows many'},
+    h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, hidden('ask.field')), ...head)),
     h('tbody', {}, ...body));
   return h('div', {class: 'rows-wrap', tabindex: 0, role: 'region', 'aria-label': t('ask.rows')}, table);
 }
+
+// ---------------------------------------------------------------- drawing questions
 
 const TIE = {
   slack: 'M0 32C18 32 24 50 40 48S60 26 48 24 34 46 52 46 72 32 88 32',
@@ -303,567 +297,119 @@ const tie = () => s('svg', {class: 'tie', viewBox: '0 0 88 64', 'aria-hidden': '
   ...Object.entries(TIE).map(([cls, d]) => s('path', {class: cls, d})));
 const fork = () =>
   s('svg', {class: 'tie y', viewBox: '0 0 100 56', preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-    s('path',
-      {'vector-effect': 'non-scaling-stroke', d: 'M50 0C50 44 24.5 12 24.5 56M50 0C50 44 75.5 12 75.5 56'}));
-const thumb = (item, label, t) => {
-  if (item.kind === 'image' || item.kind === 'sound') {
-    const img = new Image();
-    img.alt = label;
-    img.src = item.url;
-    img.draggable = false;
-    return {
-      node: img,
-      ready:
-        img.decode().catch(() => { img.replaceWith(h('span', {class: 'broken'}, t('ask.broken.short'))); })
-    };
-  }
-  const text = item.text ?? (item.columns ?? []).map(([name, value]) => `${name}: ${value}`).join('\n');
-  return {node: h('span', {class: 'scrap', dir: 'auto'}, text), ready: Promise.resolve()};
-};
+    s('path', {d: 'M50 0C50 44 24.5 12 24.5 56M50 0C50 44 75.5 12 75.5 56'}));
 
-/** Draws the whole question, in an order that is random unless it was shown before. */
+/**
+ * Draws a whole question, in an order that is random unless it was shown before: its node, the items as
+ * they are shown, what each is called, and a promise that holds when all media are decoded.
+ */
 function draw(q, t, actions) {
-  if (q.order) q.shown = q.order.map(i => q.items[i]);
-  const slot = (...nodes) => h('div', {class: 'slot'}, ...nodes), waits = [];
-  const place = (item, tag) => {
-    const d = drawItem(item, tag, t, actions);
-    waits.push(d.ready);
-    return slot(d.node);
+  const waits = [];
+  const put = drawn => {
+    waits.push(drawn.ready);
+    return drawn.node;
   };
-  let node;
-  if (q.kind === 'which_of') {
-    q.shown ??= q.items;
-    const groups = [];
-    let at = 1;
-    for (const size of q.parts.slice(1)) {
-      groups.push(q.items.slice(at, at + size));
-      at += size;
-    }
-    q.groups = groups;
-    node = h('div', {class: 'set which'}, place(q.items[0], 'A'),
-      h('ol', {class: 'choices', 'data-n': groups.length},
-        ...groups.map((items, g) => h('li', {class: 'card choice'},
-                        h('div', {class: 'trio', 'data-n': items.length}, ...items.map((item, i) => {
-                          const d = thumb(item, t('item.example', {group: g + 1, i: i + 1}), t);
-                          waits.push(d.ready);
-                          return d.node;
-                        })),
-                        h('p', {class: 'cap-row'}, h('span', {class: 'tag'}, `${g + 1}`))))));
-  } else if (q.kind === 'confirm') {
-    const n = q.parts[0],
-          members = (q.shown ?? [...q.items.slice(0, n), ...shuffled(q.items.slice(n))]).slice(n);
-    q.shown = [...q.items.slice(0, n), ...members];
-    q.ticked = new Set();
-    node = h('div', {class: 'set confirm'},
-      h('section', {class: 'stack', 'aria-label': t('confirm.examples')},
-        h('ul', {class: 'strand', tabindex: 0}, ...q.items.slice(0, n).map((item, i) => {
-          const d = thumb(item, t('item.example', {group: 1, i: i + 1}), t);
-          waits.push(d.ready);
-          return h('li', {class: 'knot'}, d.node);
-        }))),
-      h('ol', {class: 'members', 'data-n': members.length}, ...members.map((item, i) => {
-        const d = thumb(item, t('item.member', {i: i + 1}), t);
-        waits.push(d.ready);
-        const button = h('button', {
-          class: 'pick',
-          type: 'button',
-          'aria-pressed': 'false',
-          onclick: () => actions.tick(item.id, button)
-        },
-          d.node, h('span', {class: 'tick'}, icon('diff', 'link-ico')), h('span', {class: 'tag'}, `${i + 1}`),
-          h('span', {class: 'sr'}, t('confirm.not')));
-        return h('li', {}, button);
-      })));
-  } else {
-    q.shown ??= q.kind === 'triplet' ? [q.items[0], ...shuffled(q.items.slice(1))] : shuffled(q.items);
-    const tags = [...ORDER[q.kind]];
-    if (q.shown.every(item => item.kind === 'row' || item.kind === 'vector'))
-      node = h('div', {class: 'set one'}, drawRows(q.shown, tags, t));
-    else {
-      const cards = q.shown.map((item, i) => place(item, tags[i]));
-      if (q.kind === 'pair') node = h('div', {class: 'set'}, cards[0], tie(), cards[1]);
-      else if (q.kind === 'triplet')
-        node = h('div', {class: 'set fork'}, cards[0], fork(), cards[1], cards[2]);
-      else node = h('div', {class: 'set three'}, ...cards);
-    }
-  }
-  q.node = node;
+  if (q.order) q.shown = q.order.map(i => q.items[i]);
+  if (q.kind === 'which_of') drawWhich(q, t, put, actions);
+  else if (q.kind === 'confirm') drawConfirm(q, t, put, actions);
+  else drawCards(q, t, put, actions);
   q.ready = Promise.all(waits);
   return q;
 }
-
-/** The buttons of a kind of question: [answer, key, words, glyph, extra class]. */
-function choices(q) {
-  if (q.kind === 'pair')
-    return [['same', '1', 'answer.same', 'same'], ['different', '2', 'answer.different', 'diff']];
-  if (q.kind === 'triplet')
-    return [1, 2].map(
-      i => [q.items.indexOf(q.shown[i]), `${i}`, `answer.closer.${LETTERS[i]}`, ['', 'fb', 'fc'][i]]);
-  if (q.kind === 'odd_one_out')
-    return [
-      ...['first', 'second', 'third'].map(
-        (w, i) => [q.items.indexOf(q.shown[i]), `${i + 1}`, `answer.${w}`, null]),
-      ['all_alike', '4', 'answer.none', null, 'none']
-    ];
-  if (q.kind === 'which_of')
-    return [
-      ...q.groups.map((_, i) => [i, `${i + 1}`, null, null, 'digit']),
-      ['none_of_these', '7', 'answer.none', null, 'none']
-    ];
-  return [['confirm', 'send', 'answer.confirm', 'same']];
+function drawWhich(q, t, put, actions) {
+  q.shown ??= q.items;
+  q.tags = ['A'];
+  q.n_groups = q.parts.length - 1;
+  let at = 1;
+  const choices = q.parts.slice(1).map((size, g) => {
+    const faces = q.items.slice(at, at + size).map((item, i) => {
+      q.tags.push(t('item.example', {group: g + 1, i: i + 1}));
+      return put(thumb(item, q.tags.at(-1), t));
+    });
+    at += size;
+    return h('li', {class: 'card choice'}, h('div', {class: 'trio', 'data-n': size}, ...faces),
+      h('p', {class: 'cap-row'}, h('span', {class: 'tag'}, `${g + 1}`)));
+  });
+  q.node =
+    h('div', {class: 'set which'}, h('div', {class: 'slot'}, put(drawItem(q.items[0], 'A', t, actions))),
+      h('ol', {class: 'choices', 'data-n': choices.length}, ...choices));
+}
+function drawConfirm(q, t, put, actions) {
+  const n = q.parts[0];
+  q.shown ??= [...q.items.slice(0, n), ...shuffled(q.items.slice(n))];
+  q.ticked = new Set();
+  q.tags = q.shown.map((_, i) => i < n ? t('item.example', {group: 1, i: i + 1}) : `${i - n + 1}`);
+  const example = (item, i) => h('li', {class: 'knot'}, put(thumb(item, q.tags[i], t)));
+  const member = (item, i) => {
+    const act = {type: 'button', 'aria-pressed': 'false', onclick: () => actions.tick(item.id, button)};
+    const button = h('button', {class: 'pick', ...act}, put(thumb(item, t('item.member', {i: i + 1}), t)),
+      h('span', {class: 'tick'}, icon('diff', 'link-ico')), h('span', {class: 'tag'}, `${i + 1}`),
+      h('span', {class: 'sr'}, t('confirm.not')));
+    return h('li', {}, button);
+  };
+  q.node = h('div', {class: 'set confirm'},
+    h('section', {class: 'stack', 'aria-label': t('confirm.examples')},
+      h('ul', {class: 'strand', tabindex: 0}, ...q.shown.slice(0, n).map(example))),
+    h('ol', {class: 'members'}, ...q.shown.slice(n).map(member)));
+}
+function drawCards(q, t, put, actions) {
+  q.shown ??= q.kind === 'triplet' ? [q.items[0], ...shuffled(q.items.slice(1))] : shuffled(q.items);
+  q.tags = [...TAGS[q.kind]];
+  if (q.shown.every(item => item.kind === 'row' || item.kind === 'vector')) {
+    q.node = h('div', {class: 'set one'}, drawRows(q.shown, q.tags, t));
+    return;
+  }
+  const [a, b, c] =
+    q.shown.map((item, i) => h('div', {class: 'slot'}, put(drawItem(item, q.tags[i], t, actions))));
+  q.node = {
+    pair: () => h('div', {class: 'set'}, a, tie(), b),
+    triplet: () => h('div', {class: 'set fork'}, a, fork(), b, c),
+    odd_one_out: () => h('div', {class: 'set three'}, a, b, c)
+  }[q.kind]();
 }
 
-// ---------------------------------------------------------------- the page
+/** The buttons of a question: the answer, its key, what is said of it, its glyph, its class. */
+function choicesOf(q, t) {
+  const choice = (answer, key, said, glyph = '', cls = '') => ({answer, key, said, glyph, cls});
+  const at = i => q.items.indexOf(q.shown[i]);
+  const own = {
+    pair: () => [choice('same', '1', t('answer.same'), 'same'),
+      choice('different', '2', t('answer.different'), 'diff')],
+    triplet:
+      () => [choice(at(1), '1', t('answer.closer.B'), 'fb'), choice(at(2), '2', t('answer.closer.C'), 'fc')],
+    odd_one_out:
+      () => [...['first', 'second', 'third'].map((word, i) => choice(at(i), `${i + 1}`, t(`answer.${word}`))),
+        choice('all_alike', '4', t('answer.none'), '', 'none')],
+    which_of: () => [...Array.from({length: q.n_groups},
+                       (_, i) => choice(i, `${i + 1}`, t('answer.group', {n: i + 1}), '', 'digit')),
+      choice('none_of_these', '7', t('answer.none'), '', 'none')],
+    confirm: () => [choice('confirm', 'send', t('answer.confirm'), 'same')]
+  };
+  return [...own[q.kind](), choice('dont_know', 'unsure', t('answer.unsure'), 'unsure', 'unsure')];
+}
 
-export function mount(root, transport, options) {
-  const t = translator(options.strings), settings = options.settings ?? {},
-        $ = selector => root.querySelector(selector);
-  const outbox = options.outbox ?? memoryOutbox(), keys = {...KEYS, ...options.keys},
-        singleKeys = options.singleKeys ?? true;
-  const ahead = options.ahead ?? AHEAD;
-  let queue = [], now = null, painted = 0, answered = options.answered ?? 0,
-      progress = options.progress ?? null, last = null, mode = 'starting';
-  let sending = false, retry = 0, failures = 0, waiting = null, closed = false, lastTimer, remembered = null,
-      stopEvents = () => {}, leasing = false, refused = '';
-  const past = [],
-        gone = new Set(outbox.rows.map(
-          row => row.entry.question_id));  // what was answered here, newest last: {id, question, answer}
-  const measured = {next: [], saved: [], misses: 0};
-  root.measured = measured;
+/** Draws how far one is, on the thread: solid to now, dense dots to the low estimate, sparse beyond. */
+function drawMeter(line, left) {
+  const {answered, low, high} = left ?? {answered: 8, low: 0, high: 92};
+  const total = answered + Math.max(high, 1), p = value => `${(100 * value / total).toFixed(2)}%`;
+  const piece = (cls, x1, x2) => s('line', {class: cls, x1, x2, y1: 8, y2: 8});
+  line.replaceChildren(piece('solid', '1', p(answered)),
+    piece('dense', p(answered + total * .01), p(answered + Math.max(low, total * .01))),
+    piece('sparse', p(answered + low), '100%'), s('circle', {class: 'knot', cx: p(answered), cy: 8, r: 5}));
+}
 
-  // --- the frame, drawn once; the answer bar never moves
-  const live = h('p', {class: 'sr', 'aria-live': 'polite'});
-  const title = h('h1', {tabindex: -1, id: 'q'}), hint = h('p', {}),
-        strip = h('p', {class: 'note-strip', role: 'status', hidden: true});
-  const stage = h('div', {class: 'stage'});
-  const words = h('div', {class: 'ask-q'}, title, hint),
-        main = h('main', {class: 'ask', id: 'main', tabindex: -1}, words, strip, stage);
-  const lastSaid = h('span', {class: 'last', role: 'status'}), done = h('span', {class: 'done'}),
-        left = h('span', {class: 'left'});
-  const line = s('svg', {class: 'line', 'aria-hidden': 'true'});
-  const tool = (name, glyph, act) =>
-    h('button', {class: `btn bare ${name}`, type: 'button', onclick: act, 'aria-keyshortcuts': keys[name][0]},
-      icon(glyph), h('span', {class: 'lbl', 'aria-hidden': 'true'}, t(`tool.${name}`)),
-      h('span', {class: 'sr'}, t(`tool.${name}.full`)),
-      singleKeys && h('kbd', {'aria-hidden': 'true'}, keys[name][0].toUpperCase()));
-  const answers = h('div', {class: 'answers'});
-  const bar = h('div', {class: 'bar', role: 'region', 'aria-label': t('ask.bar')},
-    h('div', {class: 'bar-in'}, h('div', {class: 'meter'}, lastSaid, done, line, left),
-      tool('undo', 'undo', undo), answers,
-      h('div', {class: 'tools'}, tool('flag', 'flag', openFlag), tool('note', 'note', openNote))));
-  root.replaceChildren(main, bar, live);
-
-  const say = text => { live.textContent = text; };
-  const heldIds = () => [now, ...queue].filter(Boolean).map(q => q.question_id);
-  const guideLink = () => settings.guideline ?
-    h('button', {class: 'as-link', type: 'button', onclick: openGuide}, t('ask.guideline')) :
-    '';
-
-  // --- meter
-  function meter() {
-    done.textContent = t('meter.answered', {n: answered});
-    const bits = [],
-          x = (a, b, cls) => bits.push(s('line', {x1: a, x2: b, y1: 8, y2: 8, ...(cls && {class: cls})}));
-    if (!progress || progress.low == null) {
-      x('1', '8%');
-      x('8%', '100%', 'sparse');
-      bits.push(s('circle', {class: 'knot', cx: '8%', cy: 8, r: 5}));
-      left.replaceChildren(t(answered < 20 ? 'meter.early' : 'meter.estimating'),
-        ...(answered < 20 ? [h('span', {class: 'faint'}, ` ${t('meter.early.from')}`)] : []));
-    } else {
-      const high = Math.max(progress.high, 1), total = progress.answered + high,
-            p = v => `${(100 * v / total).toFixed(2)}%`;
-      x('1', p(progress.answered));
-      x(p(progress.answered + total * .01), p(progress.answered + progress.low), 'dense');
-      x(p(progress.answered + progress.low), '100%', 'sparse');
-      bits.push(s('circle', {class: 'knot', cx: p(progress.answered), cy: 8, r: 5}));
-      left.replaceChildren(t('meter.left', {n: progress.median}),
-        h('span', {class: 'faint'},
-          ` (${progress.low.toLocaleString('en')}–${progress.high.toLocaleString('en')})`));
+/** Zoom: every picture at the same relative place. */
+function zoomOf(main) {
+  let x = .5, y = .5;
+  const shots = () => [...main.querySelectorAll('.shot:has(img)')],
+        isOn = () => main.classList.contains('is-zoomed');
+  function aim(toX, toY) {
+    [x, y] = [toX, toY].map(v => Math.min(1, Math.max(0, v)));
+    for (const shot of shots()) {
+      const [left, top] = [`${x * 100}%`, `${y * 100}%`];
+      shot.querySelector('img').style.transformOrigin = `${left} ${top}`;
+      Object.assign(shot.querySelector('.eye').style, {left, top});
     }
-    line.replaceChildren(...bits);
-    options.onSaved?.(outbox.rows.length, waiting);
-  }
-  function showLast(words, glyph) {
-    clearTimeout(lastTimer);
-    lastSaid.replaceChildren(...(words ? [glyph ? icon(glyph, 'link-ico') : '', h('span', {}, words)] : []));
-    if (words) lastTimer = setTimeout(showLast, 4000);
-  }
-
-  // --- painting
-  function questionWords(q) {
-    const own = q.kind === 'pair' && settings.question;
-    title.textContent = own || t(`question.${q.kind}`);
-    title.dir = 'auto';
-    const more = q.kind === 'pair'                                              ? settings.guideline_short :
-      q.kind === 'odd_one_out' || q.kind === 'confirm' || q.kind === 'which_of' ? t(`hint.${q.kind}`) :
-                                                                                  settings.guideline_short;
-    hint.replaceChildren(
-      ...(more ? [h('span', {class: 'g-text', dir: 'auto'}, more), ' '] : []), guideLink());
-  }
-  function buttons(q) {
-    const make = ([answer, key, words, glyph, cls = '']) => {
-      const name = words ? t(words) : key, cap = keys[key][0];
-      return h('button', {
-        class: `ans ${cls}`,
-        type: 'button',
-        'data-key': key,
-        'aria-label': words ? null : t('answer.group', {n: key}),
-        onclick: event => answer === 'confirm' ?
-          confirmAnswer(event.timeStamp) :
-          give(answer, words ? t(words) : t('answer.group', {n: key}), glyph, event.timeStamp)
-      },
-        glyph ? icon(glyph, 'link-ico') : '', h('span', {class: 'word'}, ...mnemonic(name, keys[key])),
-        singleKeys && cls !== 'digit' ?
-          h('kbd', {'aria-hidden': 'true'}, keys[key] === 'enter' ? '↵' : cap.toUpperCase()) :
-          '');
-    };
-    const unsure = h('button', {
-      class: 'ans unsure',
-      type: 'button',
-      'data-key': 'unsure',
-      onclick: event => give('dont_know', t('answer.unsure'), 'unsure', event.timeStamp)
-    },
-      icon('unsure', 'link-ico'), h('span', {class: 'word'}, ...mnemonic(t('answer.unsure'), keys.unsure)),
-      singleKeys && h('kbd', {'aria-hidden': 'true'}, keys.unsure[0]));
-    answers.replaceChildren(
-      h('div', {class: 'main-set', 'data-kind': q.kind}, ...choices(q).map(make)), unsure);
-    if (q.kind === 'confirm') confirmWords();
-  }
-  function mnemonic(word, shortcut) {  // the letter that is a key is underlined
-    const letter = singleKeys && [...shortcut].find(c => /[a-z]/.test(c) && shortcut.length < 4),
-          at = letter ? word.toLowerCase().search(new RegExp(`\\b${letter}`)) : -1;
-    return at < 0 ? [word] : [word.slice(0, at), h('u', {}, word[at]), word.slice(at + 1)];
-  }
-  async function next(pressed = 0) {
-    if (closed) return;
-    if (!queue.length) {
-      now = null;
-      measured.misses += 1;
-      return top();
-    }
-    if (options.finished && !options.goOn && !queue[0].again) {
-      now = null;
-      return idle({...options.closing, state: 'finished'});
-    }
-    const q = queue.shift();
-    now = q;
-    painted = Infinity;
-    await q.ready;
-    if (now !== q || closed) return;
-    main.classList.remove('is-zoomed');
-    root.classList.remove('is-state');
-    mode = 'asking';
-    if (title.parentNode !== words) words.prepend(title);
-    questionWords(q);
-    stage.replaceChildren(q.node);
-    buttons(q);
-    bar.hidden = false;
-    strips();
-    meter();
-    remembered = null;
-    silence();
-    if (last && !matchMedia('(prefers-reduced-motion: reduce)').matches) {
-      const node = q.node;
-      node.dataset.answer = last;
-      setTimeout(() => { delete node.dataset.answer; }, 180);
-    }
-    if (!root.querySelector('dialog[open]')) title.focus({preventScroll: true});
-    requestAnimationFrame(() => {
-      const channel = new MessageChannel();
-      channel.port1.onmessage = () => {
-        channel.port1.close();
-        painted = performance.now();
-        if (pressed) measured.next.push(painted - pressed);
-        root.dispatchEvent(new CustomEvent('painted'));
-      };
-      channel.port2.postMessage(0);
-    });
-  }
-  function state(name, values = {}, actions = []) {  // a page without a question
-    if (name !== mode) say('');
-    mode = name;
-    now = null;
-    silence();
-    root.classList.add('is-state');
-    bar.hidden = true;
-    strips();
-    hint.replaceChildren();
-    title.textContent = t(`state.${name}`, values);
-    title.dir = 'auto';
-    stage.replaceChildren(h('div', {class: 'state', 'data-state': name}, icon('ball', 'ball'), title,
-      h('p', {}, t(`state.${name}.text`, values)), h('div', {class: 'row'}, ...actions)));
-    title.focus({preventScroll: true});
-  }
-  function strips() {
-    const kept = outbox.rows.length, show = (glyph, text) => {
-      strip.hidden = false;
-      strip.replaceChildren(icon(glyph), h('span', {}, text));
-    };
-    main.classList.toggle('has-strip', Boolean(waiting || refused || isBehind()));
-    if (refused) show('flag', t('strip.refused', {why: refused}));
-    else if (waiting === 'offline') show('off', t('strip.offline', {n: kept, left: queue.length}));
-    else if (waiting === 'busy') show('clock', t('strip.busy', {n: kept, wait: Math.ceil(retry)}));
-    else if (waiting === 'storage') show('flag', t('strip.storage', {why: waitingWhy}));
-    else if (isBehind()) show('clock', t('strip.behind', {n: options.behind}));
-    else strip.hidden = true;
-    options.onSaved?.(kept, waiting);
-  }
-  let waitingWhy = '';
-  const isBehind = () => options.behind >= BEHIND && mode === 'asking';
-
-  // --- questions in
-  function take(reply) {
-    if (reply.n_answered != null)
-      answered = reply.n_answered + outbox.rows.filter(row => !row.entry.revokes && !row.sent).length;
-    if ('progress' in reply) progress = reply.progress;
-    if (reply.behind !== undefined) options.behind = reply.behind;
-    if (reply.finished !== undefined) {
-      options.finished = reply.finished;
-      options.closing = reply;
-    }
-    const have = new Set(heldIds());
-    for (const q of reply.questions ?? [])
-      if (!have.has(q.question_id) && !gone.has(q.question_id)) queue.push(draw(q, t, actions));
-    if (reply.held) {
-      const held = new Set(reply.held);
-      queue = queue.filter(q => q.again || held.has(q.question_id));
-    }  // newer ones took their place
-  }
-  const kept = () => (now ? [now.question_id] : []).filter(id => !id.startsWith('@'));
-  async function top() {  // ask for questions until `ahead` are held
-    if (leasing || closed) return;
-    leasing = true;
-    try {
-      const reply = await transport.lease(ahead + (now ? 1 : 0), kept(), heldIds());
-      leasing = false;
-      take(reply);
-      if (waiting && !outbox.rows.length) {
-        waiting = null;
-        failures = 0;
-      }
-      if (!now) queue.length ? next() : idle(reply);
-      else strips(), meter();
-    } catch (error) {
-      leasing = false;
-      fail(error);
-      if (!now && error.kind !== 'ended') {
-        if (mode !== 'asking' || waiting)
-          state(waiting === 'offline' ? 'offline' : 'busy', {n: outbox.rows.length},
-            [outbox.rows.length ? '' : '']);
-        setTimeout(() => {
-          if (!now) top();
-        }, Math.max(1000, retry * 1000));
-      }
-    }
-  }
-  let idleTimer;
-  function idle(reply) {
-    const link = (words, href, cls = 'btn') =>
-      h('a', {class: cls, href: `${options.base ?? ''}/${href}`}, t(words));
-    const button = (words, act, cls) => h('button', {class: cls, type: 'button', onclick: act}, t(words));
-    const code = reply.completion && h('p', {class: 'code'}, t('state.completion', {code: reply.completion}));
-    const goOn = () => {
-      options.goOn = true;
-      queue.length ? next() : top();
-    };
-    const name = reply.state === 'finished' && options.goOn ? 'nothing' : reply.state ?? 'nothing';
-    const actions = {
-      finished: () => [reply.doubtful && options.mayReview && link('state.review', 'review', 'btn main'),
-        link('state.groups', 'groups'), options.mayReview && link('state.export', 'export'),
-        button('state.go_on', goOn, 'btn bare'), code],
-      no_items: () => [h('code', {class: 'mono'}, 'clew add PATH')],
-      practised: () => [button('state.begin', () => options.onPractised?.(), 'btn main')],
-      nothing: () => [link('state.groups', 'groups'), link('state.history', 'history'), code],
-    }[name]?.() ??
-      [];
-    state(name, reply.summary ?? {n: reply.behind ?? 0}, actions.filter(Boolean));
-    clearTimeout(idleTimer);
-    if (name !== 'practised')
-      idleTimer = setTimeout(() => {
-        if (!now) top();
-      }, {warming_up: 300, learning: 1000}[name] ?? 3000);
-  }
-
-  // --- answers out
-  function give(answer, words, glyph, at, extra = {}) {
-    if (!now || at < painted + DWELL || waiting === 'storage') return;
-    const q = now, id = uuid();
-    now = null;
-    last = {same: 'same', different: 'different', dont_know: 'unsure'}[answer];
-    refused = '';
-    const entry = {
-      submission_id: id,
-      question_id: q.question_id,
-      answer,
-      order: q.shown.map(item => item.id),
-      ms: Math.max(0, Math.round(at - painted)),
-      note: q.note ?? '',
-      ...extra
-    };
-    outbox.add({entry, question: plain(q), pressed: at, words, glyph}, Boolean(waiting));
-    gone.add(q.question_id);
-    past.push({id, question: q});
-    answered += 1;
-    next(at);
-    flush();
-  }
-  const plain = q => ({
-    question_id: q.question_id,
-    expires: q.expires,
-    kind: q.kind,
-    items: q.items,
-    parts: q.parts,
-    order: q.shown.map(item => q.items.indexOf(item))
-  });
-  async function flush() {
-    if (sending || closed || !outbox.rows.length) return;
-    sending = true;
-    while (outbox.rows.length && !closed) {
-      const batch = outbox.rows.slice(0, 50);
-      batch.forEach(row => { row.sent = true; });
-      try {
-        const reply =
-          await transport.send(batch.map(row => row.entry), ahead + (now ? 1 : 0), kept(), heldIds());
-        outbox.drop(batch);
-        waiting = null;
-        failures = 0;
-        const newest = batch.at(-1);
-        if (newest.pressed) measured.saved.push(performance.now() - newest.pressed);
-        settle(reply.results ?? [], batch);
-        take(reply);
-        if (newest.words && !refused) {
-          showLast(t('said.saved', {answer: newest.words}), newest.glyph);
-          say(t('said.next', {answer: newest.words, n: answered + 1, question: title.textContent}));
-        }
-        strips();
-        meter();
-        if (!now) queue.length ? next() : idle(reply);
-      } catch (error) {
-        batch.forEach(row => { row.sent = false; });
-        fail(error);
-        if (error.kind === 'ended') break;
-        if (error.kind === 'refused') {
-          await outbox.drop(batch);
-          bringBack(batch[0], error.message);
-          continue;
-        }
-        await new Promise(resolve => {
-          const timer = setTimeout(resolve, retry * 1000);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-    }
-    sending = false;
-  }
-  let wake = () => {};
-  function settle(results, batch) {  // each entry's own fate
-    results.forEach((result, i) => {
-      if (result.status === 'refused' || result.status === 'conflict')
-        bringBack(batch[i], result.detail ?? t('refused.conflict'));
-    });
-  }
-  function bringBack(row, why) {  // an answer that was not taken: its question comes back, aloud
-    refused = why;
-    answered = Math.max(0, answered - 1);
-    if (!row?.question) {
-      strips();
-      return;
-    }
-    const at = past.findIndex(one => one.id === row.entry.submission_id);
-    if (at >= 0) past.splice(at, 1);
-    const q = draw({...row.question, question_id: row.question.question_id}, t, actions);
-    if (now) queue.unshift(now);
-    queue.unshift(q);
-    next();
-    say(t('strip.refused', {why}));
-  }
-  function fail(error) {
-    const kind = error.kind ?? 'refused';
-    failures += 1;
-    if (!error.kind) console.warn(error);
-    retry = error.wait || Math.min(15, .25 * 2 ** Math.min(failures, 6)) * (.75 + Math.random() / 2);
-    if (kind === 'ended') {
-      waiting = 'ended';
-      closed = true;
-      stopEvents();
-      state('ended', {n: outbox.rows.length}, []);
-      return;
-    }
-    if (kind !== 'refused') {
-      waiting = kind;
-      waitingWhy = error.message;
-    } else refused = error.message;
-    strips();
-  }
-
-  // --- undo, without end
-  async function undo() {
-    if (waiting === 'storage' || mode === 'ended') return;
-    if (!past.length && transport.earlier) {
-      try {
-        const reply = await transport.earlier(options.before);
-        options.before = reply.next ?? options.before;
-        for (const one of reply.answers)
-          if (!past.some(p => p.id === one.id)) past.unshift({id: one.id, question: one.question});
-      } catch (error) {
-        fail(error);
-        return;
-      }
-    }
-    const one = past.pop();
-    if (!one) {
-      say(t('undo.none'));
-      showLast(t('undo.none'));
-      return;
-    }
-    outbox.add({entry: {submission_id: uuid(), revokes: one.id}});
-    answered = Math.max(0, answered - 1);
-    last = null;
-    if (now) queue.unshift(now);
-    const {question_id, ...same} = one.question;
-    now = null;
-    queue.unshift(draw({...same, node: null, question_id: `@${one.id}`, again: true}, t, actions));
-    showLast(t('undo.done'));
-    say(t('undo.done'));
-    next();
-    flush();
-  }
-
-  // --- confirm: ticks
-  function confirmWords() {
-    const n = now.ticked.size, b = answers.querySelector('[data-key=send] .word');
-    if (b) b.textContent = n ? t('answer.confirm.some', {n}) : t('answer.confirm');
-  }
-  function tick(id, button) {
-    if (!now?.ticked) return;
-    now.ticked.has(id) ? now.ticked.delete(id) : now.ticked.add(id);
-    button.setAttribute('aria-pressed', now.ticked.has(id));
-    confirmWords();
-  }
-  const confirmAnswer = at => now &&
-    give([...now.ticked],
-      now.ticked.size ? t('answer.confirm.some', {n: now.ticked.size}) : t('answer.confirm'), 'same', at);
-
-  // --- zoom: every picture at the same relative place
-  let zx = .5, zy = .5;
-  const eachShot = () => root.querySelectorAll('.shot:has(img)');
-  function aimAt() {
-    eachShot().forEach(shot => {
-      shot.querySelector('img').style.transformOrigin = `${zx * 100}% ${zy * 100}%`;
-      const eye = shot.querySelector('.eye');
-      eye.style.left = `${zx * 100}%`;
-      eye.style.top = `${zy * 100}%`;
-    });
-  }
-  function zoom() {
-    if (!eachShot().length) return;
-    main.classList.toggle('is-zoomed');
-    aimAt();
-    if (main.classList.contains('is-zoomed')) eachShot().forEach(sharpen);
   }
   function sharpen(shot) {
     const img = shot.querySelector('img'), full = new Image();
@@ -871,256 +417,631 @@ export function mount(root, transport, options) {
     full.src = img.dataset.full;
     full.decode().then(() => { img.src = full.src; }).catch(() => {});
   }
-  function aim(event, shot) {
-    if (!main.classList.contains('is-zoomed')) return;
-    const r = shot.getBoundingClientRect();
-    zx = (event.clientX - r.left) / r.width;
-    zy = (event.clientY - r.top) / r.height;
-    aimAt();
+  return {
+    isOn,
+    off: () => main.classList.remove('is-zoomed'),
+    step: (dx, dy) => aim(x + dx, y + dy),
+    toggle() {
+      if (!shots().length) return;
+      main.classList.toggle('is-zoomed');
+      aim(x, y);
+      if (isOn()) shots().forEach(sharpen);
+    },
+    at(event, shot) {
+      const box = shot.getBoundingClientRect();
+      if (isOn()) aim((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+    }
+  };
+}
+
+/** Sounds: one at a time, one after the other. */
+function soundsOf(stage) {
+  let last = null;
+  const all = () => [...stage.querySelectorAll('.sound')];
+  const sounds = {
+    silence() {
+      all().forEach(node => node.audio.pause());
+      last = null;
+    },
+    play(node) {
+      const isOn = !node.audio.paused;
+      sounds.silence();
+      last = node;
+      if (!isOn) node.audio.play().catch(() => {});
+    },
+    toggle() {
+      const node = last ?? all()[0];
+      if (node) sounds.play(node);
+    },
+    ended(node) {
+      node.audio.currentTime = 0;
+      const after = all()[all().indexOf(node) + 1];
+      if (after)
+        setTimeout(() => {
+          if (after.isConnected && after.audio.paused) sounds.play(after);
+        }, 400);
+    }
+  };
+  return sounds;
+}
+
+// ---------------------------------------------------------------- the page
+
+export const mount = (root, transport, options) => new Asking(root, transport, options);
+
+/** The loop of questions and answers in `root`. */
+class Asking {
+  constructor(root, transport, options) {
+    Object.assign(this, {root, transport, options});
+    this.t = translator(options.strings);
+    this.settings = options.settings ?? {};
+    this.outbox = options.outbox ?? makeOutbox();
+    this.keys = {...KEYS, ...options.keys};
+    this.singleKeys = options.singleKeys ?? true;
+    this.ahead = options.ahead ?? AHEAD;
+    this.queue = [];      // questions that are drawn already
+    this.now = null;      // the one on the screen
+    this.painted = 0;     // when it could be seen
+    this.mode = '';       // asking, or the name of a page without a question
+    this.past = [];       // what was answered here, newest last: {id, question}
+    this.last = null;     // how the thread looks for a moment, after an answer
+    this.waiting = null;  // why answers wait: {kind, why}
+    this.refused = '';    // why the last answer was not taken
+    this.failures = this.retry = 0;
+    this.behind = options.behind ?? 0;
+    this.answered = options.answered ?? 0;
+    this.progress = options.progress ?? null;
+    this.gone = new Set(this.outbox.rows.map(row => row.entry.question_id));
+    this.measured = root.measured = {next: [], saved: [], misses: 0};
+    this.drawFrame();
+    this.listen();
+    this.begin();
   }
 
-  // --- sound: one at a time
-  const sounds = () => [...stage.querySelectorAll('.sound')];
-  function silence() {
-    document.querySelectorAll('.sound').forEach(node => node.audio?.pause());
-    remembered = null;
+  // --- the frame, drawn once; the answer bar never moves
+  drawFrame() {
+    const {t} = this;
+    this.live = h('p', {class: 'sr', 'aria-live': 'polite'});
+    this.title = h('h1', {tabindex: -1, id: 'q', dir: 'auto'});
+    this.hint = h('p');
+    this.words = h('div', {class: 'ask-q'}, this.title, this.hint);
+    this.strip = h('p', {class: 'note-strip', role: 'status', hidden: true});
+    this.stage = h('div', {class: 'stage'});
+    this.main = h('main', {class: 'ask', id: 'main', tabindex: -1}, this.words, this.strip, this.stage);
+    this.lastSaid = h('span', {class: 'last', role: 'status'});
+    this.done = h('span', {class: 'done'});
+    this.left = h('span', {class: 'left'});
+    this.line = s('svg', {class: 'line', 'aria-hidden': 'true'});
+    this.answers = h('div', {class: 'answers'});
+    this.zoom = zoomOf(this.main);
+    this.sounds = soundsOf(this.stage);
+    this.acts = {
+      undo: () => this.undo(),
+      flag: at => this.openFlag(at),
+      note: () => this.openNote(),
+      zoom: this.zoom.toggle,
+      sound: this.sounds.toggle,
+      guide: () => this.openGuide(),
+      help: () => this.openKeys()
+    };
+    const tool = name => h('button', {
+      class: `btn bare ${name}`,
+      type: 'button',
+      onclick: event => this.acts[name](event.timeStamp),
+      'aria-keyshortcuts': this.keys[name][0]
+    },
+      icon(name), h('span', {class: 'lbl', 'aria-hidden': 'true'}, t(`tool.${name}`)),
+      h('span', {class: 'sr'}, t(`tool.${name}.full`)), this.cap(name));
+    this.bar = h('div', {class: 'bar', role: 'region', 'aria-label': t('ask.bar')},
+      h('div', {class: 'bar-in'}, h('div', {class: 'meter'}, this.lastSaid, this.done, this.line, this.left),
+        tool('undo'), this.answers, h('div', {class: 'tools'}, tool('flag'), tool('note'))));
+    this.root.replaceChildren(this.main, this.bar, this.live);
   }
-  function play(node) {
-    const on = !node.audio.paused;
-    sounds().forEach(other => other.audio.pause());
-    remembered = node;
-    if (!on) node.audio.play().catch(() => {});
+  /** The key of something, as a cap. */
+  cap(name) {
+    const key = this.keys[name];
+    return this.singleKeys && h('kbd', {'aria-hidden': 'true'}, key === 'enter' ? '↵' : key[0].toUpperCase());
   }
-  function ended(node) {
-    node.audio.currentTime = 0;
-    const all = sounds(), after = all[all.indexOf(node) + 1];
-    if (after)
-      setTimeout(() => {
-        if (after.isConnected && after.audio.paused) play(after);
-      }, 400);
+  say(text) { this.live.textContent = text; }
+  draw(q) {
+    return draw(
+      q, this.t, {zoom: this.zoom, sounds: this.sounds, tick: (id, button) => this.tick(id, button)});
   }
-  const actions = {zoom, aim, play, ended, tick};
+  held() { return [this.now, ...this.queue].filter(Boolean).map(q => q.question_id); }
+  kept() { return (this.now ? [this.now.question_id] : []).filter(id => !id.startsWith('@')); }
+
+  // --- what is said beside the question
+  meter() {
+    const {t, progress, answered} = this, isKnown = progress?.low != null;
+    this.done.textContent = t('meter.answered', {n: answered});
+    drawMeter(this.line, isKnown ? progress : null);
+    const number = n => n.toLocaleString('en');
+    const [words, more] = isKnown ?
+      [t('meter.left', {n: progress.median}), `(${number(progress.low)}–${number(progress.high)})`] :
+      answered < 20 ? [t('meter.early'), t('meter.early.from')] :
+                      [t('meter.estimating'), ''];
+    this.left.replaceChildren(words, h('span', {class: 'faint'}, more && ` ${more}`));
+    this.strips();
+  }
+  showLast(words = '', glyph = '') {
+    clearTimeout(this.lastTimer);
+    this.lastSaid.replaceChildren(...[glyph && icon(glyph, 'link-ico'), words && h('span', {}, words)]);
+    if (words) this.lastTimer = setTimeout(() => this.showLast(), 4000);
+  }
+  strips() {
+    const {t, outbox: {rows: {length: n}}} = this, {kind, why} = this.waiting ?? {};
+    const isBehind = this.behind >= BEHIND && this.mode === 'asking';
+    const strips = {
+      refused: () => ['flag', t('strip.refused', {why: this.refused})],
+      offline: () => ['off', t('strip.offline', {n, left: this.queue.length})],
+      busy: () => ['clock', t('strip.busy', {n, wait: Math.ceil(this.retry)})],
+      storage: () => ['flag', t('strip.storage', {why})],
+      behind: () => ['clock', t('strip.behind', {n: this.behind})]
+    };
+    const strip = strips[this.refused ? 'refused' : kind ?? (isBehind ? 'behind' : '')]?.();
+    this.strip.hidden = !strip;
+    this.main.classList.toggle('has-strip', Boolean(strip));
+    if (strip) this.strip.replaceChildren(icon(strip[0]), h('span', {}, strip[1]));
+    this.options.onSaved?.(n, kind);
+  }
+
+  // --- painting
+  async next(pressed = 0) {
+    if (this.closed) return;
+    this.now = null;
+    if (!this.queue.length) {
+      this.measured.misses += 1;
+      this.topUp();
+      return;
+    }
+    if (this.closing && !this.goOn && !this.queue[0].again) {
+      this.idle({...this.closing, state: 'finished'});
+      return;
+    }
+    const q = this.now = this.queue.shift();
+    this.painted = Infinity;
+    await q.ready;
+    if (this.now !== q || this.closed) return;
+    this.paint(q);
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        channel.port1.close();
+        this.painted = performance.now();
+        if (pressed) this.measured.next.push(this.painted - pressed);
+        this.root.dispatchEvent(new CustomEvent('painted'));
+      };
+      channel.port2.postMessage(0);
+    });
+  }
+  paint(q) {
+    this.zoom.off();
+    this.sounds.silence();
+    this.root.classList.remove('is-state');
+    this.mode = 'asking';
+    if (this.title.parentNode !== this.words) this.words.prepend(this.title);
+    this.paintWords(q);
+    this.stage.replaceChildren(q.node);
+    this.paintButtons(q);
+    this.bar.hidden = false;
+    this.meter();
+    if (this.last && !matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      q.node.dataset.answer = this.last;
+      setTimeout(() => { delete q.node.dataset.answer; }, 180);
+    }
+    if (!this.root.querySelector('dialog[open]')) this.title.focus({preventScroll: true});
+  }
+  paintWords(q) {
+    const {t, settings} = this, isOwn = q.kind === 'pair' || q.kind === 'triplet';
+    this.title.textContent = q.kind === 'pair' && settings.question || t(`question.${q.kind}`);
+    const more = isOwn ? settings.guideline_short : t(`hint.${q.kind}`);
+    const link =
+      h('button', {class: 'as-link', type: 'button', onclick: () => this.openGuide()}, t('ask.guideline'));
+    this.hint.replaceChildren(...(more ? [h('span', {class: 'g-text', dir: 'auto'}, more), ' '] : []),
+      settings.guideline ? link : '');
+  }
+  paintButtons(q) {
+    this.choices = choicesOf(q, this.t);
+    const buttons = this.choices.map(choice => {
+      const {key, said, glyph, cls} = choice, isDigit = cls === 'digit';
+      return h('button', {
+        class: `ans ${cls}`,
+        type: 'button',
+        'data-key': key,
+        'aria-label': isDigit && said,
+        onclick: event => this.press(choice, event.timeStamp)
+      },
+        glyph && icon(glyph, 'link-ico'),
+        h('span', {class: 'word'}, ...(isDigit ? [key] : this.mnemonic(said, this.keys[key]))),
+        !isDigit && this.cap(key));
+    });
+    const unsure = buttons.pop();
+    this.answers.replaceChildren(h('div', {class: 'main-set', 'data-kind': q.kind}, ...buttons), unsure);
+  }
+  mnemonic(word, shortcut) {  // the letter that is a key is underlined
+    const letter = this.singleKeys && shortcut.length < 4 && [...shortcut].find(c => /[a-z]/.test(c)),
+          at = letter ? word.toLowerCase().search(new RegExp(`\\b${letter}`)) : -1;
+    return at < 0 ? [word] : [word.slice(0, at), h('u', {}, word[at]), word.slice(at + 1)];
+  }
+  state(name, values = {}, actions = []) {  // a page without a question
+    if (name !== this.mode) this.say('');
+    this.mode = name;
+    this.now = null;
+    this.sounds.silence();
+    this.root.classList.add('is-state');
+    this.bar.hidden = true;
+    this.strips();
+    this.hint.replaceChildren();
+    this.title.textContent = this.t(`state.${name}`, values);
+    this.stage.replaceChildren(h('div', {class: 'state', 'data-state': name}, icon('ball', 'ball'),
+      this.title, h('p', {}, this.t(`state.${name}.text`, values)), h('div', {class: 'row'}, ...actions)));
+    this.title.focus({preventScroll: true});
+  }
+
+  // --- questions in
+  take(reply) {
+    const isUnsent = row => !row.entry.revokes && !row.sent;
+    if (reply.n_answered != null) this.answered = reply.n_answered + this.outbox.rows.filter(isUnsent).length;
+    if ('progress' in reply) this.progress = reply.progress;
+    this.behind = reply.behind ?? this.behind;
+    if (reply.finished !== undefined) this.closing = reply.finished ? reply : null;
+    const have = new Set(this.held());
+    for (const q of reply.questions ?? [])
+      if (!have.has(q.question_id) && !this.gone.has(q.question_id)) this.queue.push(this.draw(q));
+    if (reply.held)  // newer ones took the place of others
+      this.queue = this.queue.filter(q => q.again || reply.held.includes(q.question_id));
+  }
+  async topUp() {  // ask for questions until `ahead` are held
+    if (this.leasing || this.closed) return;
+    this.leasing = true;
+    try {
+      const n = this.ahead + (this.now ? 1 : 0);
+      const reply = await this.transport.lease(n, this.kept(), this.held());
+      this.leasing = false;
+      this.take(reply);
+      if (!this.outbox.rows.length) this.arrived();
+      this.goOnWith(reply);
+    } catch (error) {
+      this.leasing = false;
+      this.fail(error);
+      if (this.now || error.kind === 'ended') return;
+      if (this.mode !== 'asking' || this.waiting)
+        this.state(this.waiting?.kind === 'offline' ? 'offline' : 'busy', {n: this.outbox.rows.length});
+      setTimeout(() => this.now || this.topUp(), Math.max(1000, this.retry * 1000));
+    }
+  }
+  arrived() {
+    this.waiting = null;
+    this.failures = 0;
+  }
+  goOnWith(reply) {
+    if (this.now) this.meter();
+    else if (this.queue.length) this.next();
+    else this.idle(reply);
+  }
+  idle(reply) {
+    const {t, options} = this;
+    const link = (words, href, cls = 'btn') =>
+      h('a', {class: cls, href: `${options.base ?? ''}/${href}`}, t(words));
+    const button = (words, act, cls) => h('button', {class: cls, type: 'button', onclick: act}, t(words));
+    const code = reply.completion && h('p', {class: 'code'}, t('state.completion', {code: reply.completion}));
+    const more = () => {
+      this.goOn = true;
+      this.queue.length ? this.next() : this.topUp();
+    };
+    const seen = () => [link('state.groups', 'groups'), link('state.history', 'history'), code];
+    const pages = {
+      finished: () => [reply.doubtful && options.mayReview && link('state.review', 'review', 'btn main'),
+        link('state.groups', 'groups'), options.mayReview && link('state.export', 'export'),
+        button('state.go_on', more, 'btn bare'), code],
+      no_items: () => [h('code', {class: 'mono'}, 'clew add PATH')],
+      practised: () => [button('state.begin', () => options.onPractised?.(), 'btn main')],
+      nothing: seen,
+      all_asked: seen
+    };
+    const name = reply.state === 'finished' && this.goOn ? 'nothing' : reply.state ?? 'nothing';
+    this.state(name, reply.summary ?? {n: reply.behind ?? 0}, (pages[name]?.() ?? []).filter(Boolean));
+    clearTimeout(this.idleTimer);
+    if (name !== 'practised')
+      this.idleTimer =
+        setTimeout(() => this.now || this.topUp(), {warming_up: 300, learning: 1000}[name] ?? 3000);
+  }
+
+  // --- answers out
+  press(choice, at) {
+    const {answer, said, glyph} = choice, {ticked} = this.now ?? {};
+    if (answer === 'confirm' && ticked) this.give([...ticked], this.confirmWords(), glyph, at);
+    else this.give(answer, said, glyph, at);
+  }
+  give(answer, words, glyph, at, extra = {}) {
+    if (!this.now || at < this.painted + DWELL || this.waiting?.kind === 'storage') return;
+    const q = this.now, id = uuid();
+    this.last = {same: 'same', different: 'different', dont_know: 'unsure'}[answer];
+    this.refused = '';
+    const entry = {
+      submission_id: id,
+      question_id: q.question_id,
+      answer,
+      order: q.shown.map(item => item.id),
+      ms: Math.max(0, Math.round(at - this.painted)),
+      note: q.note ?? '',
+      ...extra
+    };
+    const {question_id, expires, kind, items, parts} = q, order = q.shown.map(item => items.indexOf(item));
+    const question = {question_id, expires, kind, items, parts, order};
+    this.outbox.add({entry, question, pressed: at, words, glyph}, Boolean(this.waiting));
+    this.gone.add(question_id);
+    this.past.push({id, question});
+    this.answered += 1;
+    this.next(at);
+    this.flush();
+  }
+  async flush() {
+    const {outbox} = this;
+    if (this.sending || this.closed) return;
+    this.sending = true;
+    let most = AT_ONCE;
+    while (outbox.rows.length && !this.closed) {
+      const batch = outbox.rows.slice(0, most);
+      batch.forEach(row => { row.sent = true; });
+      try {
+        const entries = batch.map(row => row.entry), n = this.ahead + (this.now ? 1 : 0);
+        const reply = await this.transport.send(entries, n, this.kept(), this.held());
+        outbox.drop(batch);
+        this.settle(reply, batch);
+      } catch (error) {
+        batch.forEach(row => { row.sent = false; });
+        if (error.kind === 'refused' && batch.length > 1) most = 1;  // one of them: only that one comes back
+        else if (error.kind === 'refused') {
+          await outbox.drop(batch);
+          this.bringBack(batch[0], error.message);
+        } else {
+          this.fail(error);
+          if (!this.closed) await this.pause(this.retry * 1000);
+        }
+      }
+    }
+    this.sending = false;
+  }
+  pause(ms) {  // until then, or until the connection is back
+    return new Promise(resolve => {
+      this.wake = resolve;
+      setTimeout(resolve, ms);
+    });
+  }
+  settle(reply, batch) {  // what was sent has arrived; each entry has a fate of its own
+    this.arrived();
+    const newest = batch.at(-1), {t} = this;
+    if (newest.pressed) this.measured.saved.push(performance.now() - newest.pressed);
+    (reply.results ?? []).forEach(({status, detail}, i) => {
+      if (status === 'refused' || status === 'conflict')
+        this.bringBack(batch[i], detail || t('refused.conflict'));
+    });
+    this.take(reply);
+    if (newest.words && !this.refused) {
+      const answer = newest.words, n = this.answered + 1, question = this.title.textContent;
+      this.showLast(t('said.saved', {answer}), newest.glyph);
+      this.say(t('said.next', {answer, n, question}));
+    }
+    this.goOnWith(reply);
+  }
+  bringBack(row, why) {  // an answer that was not taken: its question comes back, aloud
+    this.refused = why;
+    this.answered = Math.max(0, this.answered - 1);
+    if (!row?.question) {
+      this.strips();
+      return;
+    }
+    this.forget(row.entry.submission_id);
+    this.putFirst({...row.question});
+    this.say(this.t('strip.refused', {why}));
+  }
+  putFirst(q) {  // a question again, before the one on the screen
+    if (this.now) this.queue.unshift(this.now);
+    this.queue.unshift(this.draw({...q, again: true}));
+    this.next();
+  }
+  forget(id) {
+    const at = this.past.findIndex(one => one.id === id);
+    if (at >= 0) this.past.splice(at, 1);
+  }
+  fail(error) {
+    const kind = error.kind ?? 'refused';
+    if (!error.kind) console.warn(error);
+    this.failures += 1;
+    const seconds = Math.min(15, .25 * 2 ** Math.min(this.failures, 6)) * (.75 + Math.random() / 2);
+    this.retry = error.wait || seconds;
+    if (kind === 'refused') this.refused = error.message;
+    else this.waiting = {kind, why: error.message};
+    if (kind === 'ended') this.stop('ended', {n: this.outbox.rows.length});
+    else this.strips();
+  }
+
+  // --- undo, without end
+  async undo() {
+    const {t, past, transport} = this;
+    if (this.waiting?.kind === 'storage' || this.closed) return;
+    if (!past.length && transport.earlier) {
+      try {
+        const {answers, next} = await transport.earlier(this.before);
+        this.before = next ?? this.before;
+        past.unshift(...answers.reverse().filter(one => !past.some(other => other.id === one.id)));
+      } catch (error) {
+        this.fail(error);
+        return;
+      }
+    }
+    const one = past.pop(), words = t(one ? 'undo.done' : 'undo.none');
+    this.showLast(words);
+    this.say(words);
+    if (!one) return;
+    this.outbox.add({entry: {submission_id: uuid(), revokes: one.id}});
+    this.answered = Math.max(0, this.answered - 1);
+    this.last = null;
+    this.putFirst({...one.question, question_id: `@${one.id}`});
+    this.flush();
+  }
+
+  // --- confirm: ticks
+  confirmWords() {
+    const n = this.now.ticked.size;
+    return n ? this.t('answer.confirm.some', {n}) : this.t('answer.confirm');
+  }
+  tick(id, button) {
+    const {ticked} = this.now ?? {};
+    if (!ticked) return;
+    ticked.has(id) ? ticked.delete(id) : ticked.add(id);
+    button.setAttribute('aria-pressed', ticked.has(id));
+    this.answers.querySelector('[data-key=send] .word').textContent = this.confirmWords();
+  }
 
   // --- dialogs
-  function dialog(name, ...body) {
-    const box = h('dialog', {'aria-labelledby': `${name}-h`, class: `d-${name}`},
-      h('h2', {id: `${name}-h`}, t(`dialog.${name}`)), ...body);
-    box.addEventListener('close', () => {
-      box.remove();
-      title.focus({preventScroll: true});
-    });
-    root.append(box);
-    box.showModal();
+  open(name, body, words, act) {
+    const {root, t} = this, box = openForm(root, name, t(`dialog.${name}`), body, words, act);
+    box.addEventListener('close', () => this.title.focus({preventScroll: true}));
     return box;
   }
-  function openFlag(event) {
-    const q = now;
+  openFlag(at) {
+    const {t, now: q} = this, reasons = ['not_comparable', 'broken', 'several', 'foreign'];
     if (!q) return;
-    const at = event?.timeStamp ?? performance.now(),
-          reasons = ['not_comparable', 'broken', 'several', 'foreign'];
-    const tags = q.kind === 'confirm' ?
-      q.shown.map(
-        (_, i) => i < q.parts[0] ? t('item.example', {group: 1, i: i + 1}) : `${i - q.parts[0] + 1}`) :
-      q.kind === 'which_of' ? q.shown.map((_, i) => i ? t('item.example', {group: '', i}) : 'A') :
-                              [...ORDER[q.kind]];
-    const which =
-      h('fieldset', {class: 'stack', hidden: true}, h('legend', {class: 'faint'}, t('flag.which')),
-        h('div', {class: 'row'},
-          ...q.shown.map((item, i) => h('label', {class: 'check'},
-                           h('input', {type: 'checkbox', name: 'bad', value: i}), tags[i] ?? `${i + 1}`))));
-    const error = h('p', {class: 'error', role: 'alert'});
-    const radios = reasons.map((reason, i) => h('label', {class: 'check'}, h('input', {
+    const which = h('fieldset', {class: 'stack', hidden: true},
+      h('legend', {class: 'faint'}, t('flag.which')), h('div', {class: 'row'}, ...q.tags.map(box)));
+    function box(tag, value) {
+      return h('label', {class: 'check'}, h('input', {type: 'checkbox', name: 'bad', value}), tag);
+    }
+    const radio = (value, i) => h('label', {class: 'check'}, h('input', {
       type: 'radio',
       name: 'reason',
-      value: reason,
+      value,
       checked: i === 0,
       onchange: () => { which.hidden = i === 0; }
     }),
-                                 t(`flag.${reason}`)));
-    const form = h('form', {method: 'dialog', class: 'stack'}, ...radios, which, error,
-      h('div', {class: 'row'},
-        h('button', {class: 'btn', value: 'cancel', formnovalidate: true}, t('cancel')),
-        h('button', {class: 'btn main', value: 'go'}, t('flag.go'))));
-    form.addEventListener('submit', event => {
-      if (event.submitter?.value !== 'go') return;
+      t(`flag.${value}`));
+    const act = form => {
       const reason = form.elements.reason.value;
       if (reason === 'not_comparable') {
-        box.close();
-        give('not_comparable', t('flag.said.not_comparable'), null, at);
+        this.give('not_comparable', t('flag.said.not_comparable'), '', at);
         return;
       }
       const bad = [...form.querySelectorAll('[name=bad]:checked')].map(input => q.shown[input.value].id);
-      if (!bad.length) {
-        event.preventDefault();
-        error.textContent = t('flag.none');
-        return;
-      }
+      if (!bad.length) throw new Error(t('flag.none'));
       q.note = [t(`flag.${reason}`), q.note].filter(Boolean).join('. ');
-      box.close();
-      give('bad_item', t('flag.said.bad_item'), null, at, {bad});
-    });
-    const box = dialog('flag', form);
+      this.give('bad_item', t('flag.said.bad_item'), '', at, {bad});
+    };
+    this.open('flag', [...reasons.map(radio), which], {go: t('flag.go'), cancel: t('cancel')}, act);
   }
-  function openNote() {
-    const q = now;
+  openNote() {
+    const {t, now: q} = this;
     if (!q) return;
-    const area = h('textarea', {rows: 3, maxlength: 2000, dir: 'auto'});
-    area.value = q.note ?? '';
-    const form =
-      h('form', {method: 'dialog', class: 'stack'}, h('label', {class: 'field'}, t('note.label'), area),
-        h('div', {class: 'row'}, h('button', {class: 'btn', value: 'cancel'}, t('cancel')),
-          h('button', {class: 'btn main', value: 'go'}, t('note.go'))));
-    form.addEventListener('submit', event => {
-      if (event.submitter?.value === 'go') {
-        q.note = area.value.trim();
-        if (q.note) showLast(t('note.kept'));
-      }
-    });
+    const area = h('textarea', {rows: 3, maxlength: 2000, dir: 'auto'}, q.note ?? '');
+    const act = () => {
+      q.note = area.value.trim();
+      if (q.note) this.showLast(t('note.kept'));
+    };
     area.addEventListener('keydown', event => {
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
-        form.requestSubmit(form.querySelector('.main'));
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) area.form.requestSubmit();
     });
-    dialog('note', form);
+    const words = {go: t('note.go'), cancel: t('cancel')};
+    this.open('note', [h('label', {class: 'field'}, t('note.label'), area)], words, act);
     area.focus();
   }
-  function openGuide() {
-    if (settings.guideline)
-      dialog('guide', h('div', {class: 'guide', dir: 'auto'}, settings.guideline),
-        h('form', {method: 'dialog', class: 'row'}, h('button', {class: 'btn main'}, t('close'))));
+  openGuide() {
+    const {t, settings} = this, guide = h('div', {class: 'guide', dir: 'auto'}, settings.guideline);
+    if (settings.guideline) this.open('guide', [guide], {go: t('close')});
   }
-  function openHelp() {
-    const names = ['1', '2', '3', '4', 'unsure', 'send', 'undo', 'zoom', 'sound', 'flag', 'note', 'guide'];
-    dialog('keys',
-      h('dl', {class: 'keys'},
-        ...names.flatMap(name => [h('dt', {}, ...keyCaps(keys[name])), h('dd', {}, t(`key.${name}`))])),
-      h('p', {class: 'faint'}, t('key.more')),
-      h('form', {method: 'dialog', class: 'row'}, h('button', {class: 'btn main'}, t('close'))));
+  openKeys() {
+    const {t} = this;
+    const line = name => [h('dt', {}, ...keyCaps(this.keys[name])), h('dd', {}, t(`key.${name}`))];
+    const list = h('dl', {class: 'keys'}, ...LISTED.flatMap(line));
+    this.open('keys', [list, h('p', {class: 'faint'}, t('key.more'))], {go: t('close')});
   }
 
   // --- keys
-  function onKey(event) {
-    if (closed || !root.isConnected || event.ctrlKey || event.altKey || event.metaKey || event.isComposing)
+  onKey(event) {
+    if (this.closed || !this.root.isConnected || event.isComposing) return;
+    const target = event.composedPath()[0], key = event.key.toLowerCase();
+    if (event.ctrlKey || event.altKey || event.metaKey || this.root.querySelector('dialog[open]') ||
+      target.closest?.('input:not([type=range]):not([type=checkbox]), textarea, select, dialog[open]'))
       return;
-    const target = event.composedPath()[0];
-    if (target.closest?.('input:not([type=range]):not([type=checkbox]), textarea, select, dialog[open]') ||
-      root.querySelector('dialog[open]'))
-      return;
-    const key = event.key.toLowerCase();
-    if (key.startsWith('arrow') && main.classList.contains('is-zoomed')) {
-      const [dx, dy] = {arrowleft: [-.05, 0], arrowright: [.05, 0], arrowup: [0, -.05], arrowdown: [0,
-                          .05]}[key];
-      zx = Math.min(1, Math.max(0, zx + dx));
-      zy = Math.min(1, Math.max(0, zy + dy));
-      aimAt();
+    if (key === 'escape') this.zoom.off();
+    else if (STEPS[key] && this.zoom.isOn()) {
+      this.zoom.step(...STEPS[key]);
       event.preventDefault();
-      return;
-    }
-    if (key === 'escape') {
-      main.classList.remove('is-zoomed');
-      return;
-    }
-    if (event.repeat || !singleKeys) return;
-    const action = Object.keys(keys).find(
-      name => name === 'send' ? keys[name] === key : key.length === 1 && keys[name].includes(key));
-    if (!action) return;
-    if ((key === ' ' || key === 'enter') && target.closest?.('button, a, input, summary')) return;
-    const button = /^\d$|unsure|send/.test(action) ? answers.querySelector(`[data-key="${action}"]`) : null;
-    if (/^\d$/.test(action) && now?.kind === 'confirm') {
-      root.querySelectorAll('.members .pick')[action - 1]?.click();
+    } else if (!event.repeat && this.singleKeys && this.act(key, target, event.timeStamp))
       event.preventDefault();
-      return;
-    }
-    if (button) {
-      event.preventDefault();
-      press(button, event.timeStamp);
-      return;
-    }
-    const acts = {
-      undo,
-      flag: () => openFlag(event),
-      note: openNote,
-      zoom,
-      sound: () => {
-        const all = sounds();
-        if (all.length) play(remembered ?? all[0]);
-      },
-      guide: openGuide,
-      help: openHelp
-    };
-    if (acts[action]) {
-      event.preventDefault();
-      acts[action]();
-    }
   }
-  function press(button, at) {
-    button.classList.add('is-hit');
-    setTimeout(() => button.classList.remove('is-hit'), 180);
-    const key = button.dataset.key;
-    if (key === 'unsure') give('dont_know', t('answer.unsure'), 'unsure', at);
-    else if (key === 'send') confirmAnswer(at);
-    else if (now) {
-      const [answer, , words, glyph] = choices(now).find(one => one[1] === key);
-      give(answer, words ? t(words) : t('answer.group', {n: key}), glyph, at);
-    }
+  /** Does what a key stands for; whether it stands for anything. */
+  act(key, target, at) {
+    const {keys, now, choices = []} = this;
+    const name = Object.keys(keys).find(
+      one => one === 'send' ? keys[one] === key : key.length === 1 && keys[one].includes(key));
+    if (!name || (key === ' ' || key === 'enter') && target.closest?.('button, a, input, summary'))
+      return false;
+    const choice = now && choices.find(one => one.key === name);
+    if (now?.kind === 'confirm' && /^\d$/.test(name))
+      this.root.querySelectorAll('.members .pick')[name - 1]?.click();
+    else if (choice) {
+      const button = this.answers.querySelector(`[data-key="${name}"]`);
+      button.classList.add('is-hit');
+      setTimeout(() => button.classList.remove('is-hit'), 180);
+      this.press(choice, at);
+    } else if (this.acts[name]) this.acts[name](at);
+    else return false;
+    return true;
   }
 
   // --- life
-  const online = () => {
-    wake();
-    flush();
-  };
-  const leave = () => {
-    if (heldIds().length && !outbox.rows.length) transport.release?.(heldIds());
-  };
-  const keyTarget = options.keyTarget ?? document;
-  keyTarget.addEventListener('keydown', onKey);
-  addEventListener('online', online);
-  addEventListener('pagehide', leave);
-  const heartbeat = setInterval(() => {
-    if (!document.hidden && now && !sending && !waiting) top();
-  }, 45000);
-  stopEvents = transport.events?.(event => {
-    if (event.behind !== undefined) options.behind = event.behind;
-    if (event.progress !== undefined) progress = event.progress;
-    if (mode === 'asking') {
-      strips();
-      meter();
-    } else if (!now && mode !== 'ended') top();
-  }) ??
-    stopEvents;
-  for (const row of outbox.rows)
-    if (row.entry.revokes) {
-      const at = past.findIndex(one => one.id === row.entry.revokes);
-      if (at >= 0) past.splice(at, 1);
-    } else if (row.question) past.push({id: row.entry.submission_id, question: row.question});
-  if (options.again) queue.push(draw(options.again, t, actions));
-  if (options.first) {
-    take(options.first);
-    queue.length ? next() : idle(options.first);
-    flush();
-  } else {
-    flush();
-    top();
+  listen() {
+    const on = (target, name, act) => {
+      target.addEventListener(name, act);
+      return () => target.removeEventListener(name, act);
+    };
+    const heartbeat = setInterval(() => {
+      if (!document.hidden && this.now && !this.sending && !this.waiting) this.topUp();
+    }, 45000);
+    this.stopEvents = this.transport.events?.(news => this.hear(news)) ?? (() => {});
+    this.ends = [
+      on(this.options.keyTarget ?? document, 'keydown', event => this.onKey(event)),
+      on(window, 'online',
+        () => {
+          this.wake?.();
+          this.flush();
+        }),
+      on(window, 'pagehide',
+        () => {
+          if (this.held().length && !this.outbox.rows.length) this.transport.release?.(this.held());
+        }),
+      () => clearInterval(heartbeat), () => clearTimeout(this.idleTimer)
+    ];
   }
-  return {
-    stop(name, values, acts) {
-      closed = true;
-      stopEvents();
-      if (name) state(name, values, acts);
-    },
-    close() {
-      closed = true;
-      stopEvents();
-      clearInterval(heartbeat);
-      clearTimeout(idleTimer);
-      keyTarget.removeEventListener('keydown', onKey);
-      removeEventListener('online', online);
-      removeEventListener('pagehide', leave);
-    },
-    measured,
-  };
+  hear(news) {
+    this.behind = news.behind ?? this.behind;
+    if ('progress' in news) this.progress = news.progress;
+    if (this.mode === 'asking') this.meter();
+    else if (!this.now && this.mode !== 'ended') this.topUp();
+  }
+  begin() {
+    const {outbox, options} = this;
+    for (const {entry, question} of outbox.rows)
+      if (entry.revokes) this.forget(entry.revokes);
+      else if (question) this.past.push({id: entry.submission_id, question});
+    if (options.again) this.queue.push(this.draw(options.again));
+    if (options.first) this.take(options.first);
+    if (options.first) this.goOnWith(options.first);
+    else this.topUp();
+    this.flush();
+  }
+  stop(name, values, actions) {
+    this.closed = true;
+    this.stopEvents();
+    if (name) this.state(name, values, actions);
+  }
+  close() {
+    this.stop();
+    this.ends.forEach(end => end());
+  }
 }
-export const keyCaps = shortcut => (shortcut.length > 3 ?
+const keyCaps = shortcut => (shortcut.length > 3 ?
     [shortcut] :
     [...shortcut]).map(c => h('kbd', {}, {' ': 'Space', enter: 'Enter'}[c] ?? c.toUpperCase()));
 
@@ -1128,59 +1049,41 @@ export const keyCaps = shortcut => (shortcut.length > 3 ?
 
 /** Only one tab asks: the other offers to take over. */
 async function oneTab(name, start) {
-  if (!navigator.locks) return start(() => {});
-  const run = steal => navigator.locks
-                         .request(name, steal ? {steal: true} : {ifAvailable: true},
-                           lock => {
-                             if (!lock) return start(null, () => run(true));
-                             return new Promise(() => start(() => {}));
-                           })
-                         .catch(() => start(undefined, () => run(true)));  // stolen by another tab
+  if (!navigator.locks) return start(true);
+  const run = steal => {
+    const take = () => run(true), wish = steal ? {steal: true} : {ifAvailable: true};
+    const hold = lock => lock ? new Promise(() => start(true)) : start(false, take);
+    return navigator.locks.request(name, wish, hold)
+      .catch(() => start(false, take));  // stolen by another tab
+  };
   return run(false);
 }
 export async function start(data) {
   const root = document.getElementById('ask'), saved = document.getElementById('saved'),
         t = translator(data.strings);
-  const stored = name => {
-    try {
-      return localStorage.getItem(name);
-    } catch { return null; }
-  };
   const onSaved = (n, waiting) => {
-    if (!saved) return;
+    const [glyph, words] = waiting ? ['off', t('saved.kept', {n})] :
+      n                            ? ['clock', t('saved.saving')] :
+                                     ['check', t('saved.all')];
     saved.classList.toggle('is-off', Boolean(waiting));
-    saved.replaceChildren(icon(waiting ? 'off' :
-                              n        ? 'clock' :
-                                         'check'),
-      h('span', {class: waiting ? '' : 'lbl'},
-        waiting ? t('saved.kept', {n}) :
-          n     ? t('saved.saving') :
-                  t('saved.all')));
+    saved.replaceChildren(icon(glyph), h('span', {class: waiting ? '' : 'lbl'}, words));
   };
   const box = `clew ${data.project} ${data.me}`;
   let page = null;
-  await oneTab(box, async (lock, take) => {
-    if (!lock) {
-      const words = h('button', {
-        class: 'btn main',
-        type: 'button',
-        onclick: () => {
-          page = null;
-          take();
-        }
-      },
-        t('state.two_tabs.take'));
-      if (page) page.stop('two_tabs', {}, [words]);
-      else mount(root, {lease: () => new Promise(() => {})}, {...data}).stop('two_tabs', {}, [words]);
+  await oneTab(box, async (isMine, take) => {
+    if (!isMine) {
+      const act = {class: 'btn main', type: 'button', onclick: take};
+      page ??= mount(root, {lease: () => new Promise(() => {})}, data);
+      page.stop('two_tabs', {}, [h('button', act, t('state.two_tabs.take'))]);
       return;
     }
-    const keys = JSON.parse(stored('clew-keys') ?? '{}');
+    page?.close();
     if (data.again) history.replaceState(null, '', location.pathname);  // a reload asks on
     page = mount(root, httpTransport(data.base), {
       ...data,
-      outbox: await openOutbox(box),
       onSaved,
-      keys,
+      outbox: await openOutbox(box),
+      keys: JSON.parse(stored('clew-keys') ?? '{}'),
       singleKeys: stored('clew-single-keys') !== 'off',
       ahead: Number(stored('clew-ahead')) || AHEAD
     });

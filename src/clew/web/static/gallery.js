@@ -1,5 +1,5 @@
 // Groups and the map: choose items, see what an edit would do, apply it, take it back.
-import {h, icon, translator} from './ask.js';
+import {h, icon, openForm, translator} from './ask.js';
 import {$, $$, api, base, finished, request, say, toast, uuid} from './shell.js';
 
 const data = JSON.parse($('#gallery-data').textContent), t = translator(data.strings);
@@ -68,14 +68,6 @@ addEventListener('keydown', event => {
 });
 
 // ---------------------------------------------------------------- edits, previewed
-/** A dialog that is gone when it is closed. */
-function dialog(id, heading, ...body) {
-  const box = h('dialog', {'aria-labelledby': id}, h('h2', {id}, heading), ...body);
-  box.addEventListener('close', () => box.remove());
-  document.body.append(box);
-  box.showModal();
-  return box;
-}
 /** Up to three examples of a group, or others of its items on the page, without some items. */
 function examples(group, without = new Set()) {
   const typical = (groups.get(group)?.examples ?? []).filter(id => !without.has(id));
@@ -136,11 +128,9 @@ async function preview(edits, list, button) {
 }
 /** Asks whether an action is to be done, and says what it would do; `kind` names its words. */
 function ask(kind, {choose = kind === 'move'} = {}) {
-  const n = picks.size, from = new Set(picks.values());
-  const list = h('ul', {class: 'list'}), error = h('p', {class: 'error', role: 'alert'});
-  const go = h('button', {class: 'btn main', value: 'go'}), heading = h('h2', {id: 'edit-h'});
+  const n = picks.size, from = new Set(picks.values()), list = h('ul', {class: 'list'});
   const others = [...groups.values()].filter(group => !(from.size === 1 && from.has(group.id)));
-  const select = h('select', {'aria-label': t('edit.target')},
+  const select = h('select', {},
     ...others.map(group => h('option', {value: group.id}, `${group.name} (${group.n.toLocaleString('en')})`)),
     kind === 'move' && h('option', {value: NOBODY}, t('group.nobody')));
   const target = () => choose ? Number(select.value) : undefined;
@@ -149,41 +139,34 @@ function ask(kind, {choose = kind === 'move'} = {}) {
     const values = {n, target: nameOf(target()), from: both.map(nameOf).join(t('and'))};
     return t(`edit.${kind === 'move' && target() === NOBODY ? 'set_aside' : kind}.${what}`, values);
   };
-  const form = h('form', {method: 'dialog', class: 'stack'},
+  const body = [
     choose && h('label', {class: 'field'}, t('edit.target'), select), list,
-    h('p', {class: 'faint'}, t(kind === 'restore' ? 'edit.restore.text' : 'edit.kept')), error,
-    h('div', {class: 'row'}, h('button', {class: 'btn', value: 'cancel', formnovalidate: true}, t('cancel')),
-      go));
-  const box = dialog('edit-h', '', form);
-  $('h2', box).replaceWith(heading);
+    h('p', {class: 'faint'}, t(kind === 'restore' ? 'edit.restore.text' : 'edit.kept'))
+  ];
   let edits = [];
   const show = () => {
-    heading.textContent = words('ask');
-    go.textContent = words('go');
+    $('h2', box).textContent = words('ask');
+    $('.main', box).textContent = words('go');
     edits = editsOf(kind, target());
-    if (kind !== 'restore') preview(edits, list, go);
+    if (kind !== 'restore') preview(edits, list, $('.main', box));
   };
-  select.addEventListener('change', show);
-  form.addEventListener('submit', async event => {
-    if (event.submitter?.value !== 'go') return;
-    event.preventDefault();
-    go.disabled = true;
+  const act = async () => {
+    const done = words('done');
     try {
-      const done = words('done'), ids = await apply(kind, edits);
-      box.close();
-      clear();
-      sessionStorage.setItem('clew-edit', JSON.stringify({words: done, ids}));
-      offerUndo();
-      renew(3000);
+      sessionStorage.setItem('clew-edit', JSON.stringify({words: done, ids: await apply(kind, edits)}));
     } catch (problem) {
-      error.textContent = problem.message;
-      go.disabled = false;
       if (problem.kind === 'stale') {  // newer groups: say what it would do to those
         data.revision = (await request(`${api}/status`)).revision;
         show();
       }
+      throw problem;
     }
-  });
+    clear();
+    offerUndo();
+    renew(3000);
+  };
+  const box = openForm(document.body, 'edit', '', body, {go: '', cancel: t('cancel')}, act);
+  select.addEventListener('change', show);
   show();
 }
 /** Sends edits; their ids, by which they are taken back. */
@@ -245,29 +228,21 @@ function offerParts(parts) {  // the parts of a group: choose one, then split it
     return h('li', {class: 'row'}, h('span', {class: 'minis grow'}, ...ids.slice(0, 4).map(face)),
       h('button', {class: 'btn', type: 'button', onclick: split}, t('group.part', {n: ids.length})));
   };
-  const box =
-    dialog('parts-h', t('group.parts', {n: parts.length}), h('ul', {class: 'list'}, ...parts.map(part)),
-      h('form', {method: 'dialog', class: 'row'}, h('button', {class: 'btn'}, t('close'))));
+  const list = h('ul', {class: 'list'}, ...parts.map(part));
+  const box = openForm(document.body, 'parts', t('group.parts', {n: parts.length}), [list], {go: t('close')});
 }
 
 // ---------------------------------------------------------------- names
 $$('.name-it, #rename').forEach(button => button.addEventListener('click', () => {
-  const id = Number(button.dataset.group), error = h('p', {class: 'error', role: 'alert'});
+  const id = Number(button.dataset.group);
   const input = h('input', {maxlength: 200, dir: 'auto', value: groups.get(id)?.named ?? ''});
-  const form =
-    h('form', {method: 'dialog', class: 'stack'}, h('label', {class: 'field'}, t('group.name'), input),
-      h('p', {class: 'faint'}, t('group.name.nobody')), error,
-      h('div', {class: 'row'}, h('button', {class: 'btn', value: 'cancel'}, t('cancel')),
-        h('button', {class: 'btn main', value: 'go'}, t('group.name.go'))));
-  form.addEventListener('submit', async event => {
-    if (event.submitter?.value !== 'go') return;
-    event.preventDefault();
-    try {
-      await request(`${api}/groups/${id}`, 'PATCH', {name: input.value.trim()});
-      location.reload();
-    } catch (problem) { error.textContent = problem.message; }
+  const body =
+    [h('label', {class: 'field'}, t('group.name'), input), h('p', {class: 'faint'}, t('group.name.nobody'))];
+  const words = {go: t('group.name.go'), cancel: t('cancel')};
+  openForm(document.body, 'name', t('group.name.ask'), body, words, async () => {
+    await request(`${api}/groups/${id}`, 'PATCH', {name: input.value.trim()});
+    location.reload();
   });
-  dialog('name-h', t('group.name.ask'), form);
   input.focus();
 }));
 

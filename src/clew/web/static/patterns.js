@@ -1,5 +1,5 @@
 // Every kind of question and every state of the asking page, without a server: for eyes, axe and screenshots.
-import {Failure, h, memoryOutbox, mount} from './ask.js';
+import {Failure, h, makeOutbox, mount} from './ask.js';
 
 const data = JSON.parse(document.getElementById('patterns-data').textContent),
       base = document.body.dataset.base ?? '';
@@ -115,7 +115,7 @@ if (root) {
     progress,
     answered,
     behind: state === 'behind' ? 120 : 0,
-    outbox: memoryOutbox(),
+    outbox: makeOutbox(),
     base,
     onSaved: (n, waiting) => {
       if (saved) saved.textContent = waiting ? `${n}` : '';

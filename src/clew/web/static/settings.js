@@ -1,4 +1,5 @@
 // What one person sets for this browser: the look, keys, questions held ahead.
+import {stored} from './ask.js';
 import {$, $$, base} from './shell.js';
 
 const put = (name, value) => {
@@ -6,11 +7,6 @@ const put = (name, value) => {
     value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value);
   } catch { /* a private window */
   }
-};
-const get = name => {
-  try {
-    return localStorage.getItem(name);
-  } catch { return null; }
 };
 $$('#theme input').forEach(input => input.addEventListener('change', () => {
   document.cookie =
@@ -20,17 +16,17 @@ $$('#theme input').forEach(input => input.addEventListener('change', () => {
 }));
 const single = $('#single-keys');
 if (single) {
-  single.checked = get('clew-single-keys') !== 'off';
+  single.checked = stored('clew-single-keys') !== 'off';
   single.addEventListener('change', () => put('clew-single-keys', single.checked ? null : 'off'));
 }
 const ahead = $('#ahead');
 if (ahead) {
-  ahead.value = get('clew-ahead') ?? 4;
+  ahead.value = stored('clew-ahead') ?? 4;
   ahead.addEventListener('change', () => put('clew-ahead', ahead.value));
 }
 const keys = $('#keys');
 if (keys) {
-  const mine = JSON.parse(get('clew-keys') ?? '{}');
+  const mine = JSON.parse(stored('clew-keys') ?? '{}');
   $$('input[data-key]', keys).forEach(input => {
     input.value = mine[input.dataset.key] ?? input.defaultValue;
     input.addEventListener('keydown', event => {

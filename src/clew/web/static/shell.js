@@ -1,5 +1,5 @@
 // What pages share: forms and buttons that speak JSON to the API, and a line that says what was done.
-import {request, uuid} from './ask.js';
+import {h, request, uuid} from './ask.js';
 const $ = (selector, root = document) => root.querySelector(selector),
       $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const base = document.body.dataset.base ?? '', api = `${base}/api/v1`;
@@ -11,20 +11,13 @@ export const say = text => {
 /** A line over the bar that says what was done, with a way back. */
 export function toast(text, undo) {
   $('.toast')?.remove();
-  const box = document.createElement('div'), words = document.createElement('span'),
-        button = document.createElement('button');
-  box.className = 'toast';
-  box.setAttribute('role', 'status');
-  words.textContent = text;
-  box.append(words);
-  button.className = 'btn';
-  button.type = 'button';
-  button.textContent = document.body.dataset[undo ? 'undo' : 'close'];
-  button.addEventListener('click', () => {
+  const act = () => {
     box.remove();
     undo?.();
-  });
-  box.append(button);
+  };
+  const button =
+    h('button', {class: 'btn', type: 'button', onclick: act}, document.body.dataset[undo ? 'undo' : 'close']);
+  const box = h('div', {class: 'toast', role: 'status'}, h('span', {}, text), button);
   document.body.append(box);
   setTimeout(() => {
     if (!box.matches(':focus-within')) box.remove();
@@ -57,6 +50,8 @@ document.addEventListener('submit', async event => {
       out.hidden = false;
       $('input', out).value = reply.url ?? reply.token;
       $('input', out).select();
+      const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html');
+      $('#links').replaceWith($('#links', page));
     } else if (form.dataset.then === 'reload') location.reload();
     if (said) {
       said.textContent = said.dataset.words;
@@ -91,6 +86,12 @@ $$('[data-copy]').forEach(button => button.addEventListener('click', () => {
   input.select();
   navigator.clipboard?.writeText(input.value).then(() => say(button.dataset.said)).catch(() => {});
 }));
+
+/** A page that waits for the first groups shows them when they are there. */
+if ($('[data-waits]'))
+  new EventSource(`${api}/events`).addEventListener('revision', ({data}) => {
+    if (JSON.parse(data).revision !== null) location.reload();
+  });
 
 /** Waits until the worker has done what it was asked for; its result. */
 export async function finished(reply, isWanted = () => true) {

@@ -1,0 +1,161 @@
+"""What somebody meets who has never seen the app: each was confusing, or lost something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.web.conftest import result_of
+
+from clew.answers import Question
+from clew.items import Item
+from clew.store.base import Suggestion
+from clew.web.accounts import make_link
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def worker_of(site: Any) -> Callable[..., None]:
+    """Return what lets the store say that a worker has the project, and what it does."""
+    store = site.store
+    token = store.acquire_worker("test")
+    return lambda state, detail="": store.heartbeat(token, state, detail, store.last_seq())
+
+
+def test_a_link_that_was_used_opens_the_project_again(make_site: Any, visit: Any) -> None:
+    """The link in the terminal is clicked twice: whoever came by it is let in, nobody else."""
+    site = make_site()
+    secret = make_link(site.store, annotator="Bo", role="annotator")
+    bo = visit(site, "")
+    bo.go(f"/a/{secret}").get_by_role("button", name="Start").click()
+    bo.page.wait_for_url("**/practice")
+    bo.go(f"/a/{secret}").wait_for_url("**/ask")
+    bo.asked()
+    eve = visit(site, "")
+    eve.expects("status of 404")
+    assert "does not work any more" in eve.go(f"/a/{secret}").inner_text("main")
+
+
+def test_the_first_groups_come_by_themselves(make_site: Any, visit: Any) -> None:
+    """Who waits for groups need not load the page again."""
+    site = make_site()
+    worker_of(site)("warming up", "12 of 24 items read")
+    ann = visit(site)
+    main = ann.go("/groups").locator("main")
+    assert "No groups yet" in main.inner_text()
+    assert "12 of 24 items read" in main.inner_text()
+    site.store.publish(0, result_of(site.ids, revision=0))
+    ann.page.locator(".shelf").first.wait_for()
+
+
+@pytest.mark.parametrize(("n", "words"), [(0, "no two items"), (1, "one item")])
+def test_fewer_than_two_items(make_site: Any, visit: Any, n: int, words: str) -> None:
+    """There is nothing to compare: the page says what to do, and asks as soon as there is."""
+    site = make_site([Item(f"{i}", "text", text=f"text {i}") for i in range(n)])
+    ann = visit(site)
+    ann.go("/ask").locator("[data-state=no_items]").wait_for()
+    assert words in ann.page.inner_text("main")
+    assert "clew add" in ann.page.inner_text("main")
+    site.store.add_items([Item(f"new {i}", "text", text=f"new {i}") for i in range(2)])
+    ann.asked()
+
+
+def test_everything_has_been_asked(make_site: Any, visit: Any) -> None:
+    """The last question of all is answered: nobody waits for others, or is asked to go on."""
+    site = make_site(result=True)
+    body = {**site.store.result().body, "stop": {"is_enough": True, "reason": "enough"}}
+    site.store.publish(0, {**body, "remaining": {"median": None}})
+    ann, say = visit(site), worker_of(site)
+    say("ready")
+    site.store.replace_pool([Suggestion(Question("pair", ids=(site.ids[0], site.ids[1])))])
+    ann.go("/ask").get_by_role("heading", name="Finished").wait_for()
+    ann.page.get_by_role("button", name="Ask me more anyway").click()
+    ann.press("1")
+    ann.saved(1)
+    say("ready")
+    ann.page.get_by_role("heading", name="Everything has been asked").wait_for(timeout=15_000)
+    assert "1 answers put 24 items into 3 groups" in ann.page.inner_text("main")
+    assert ann.page.get_by_role("button", name="Ask me more anyway").count() == 0
+    assert "none needed" in ann.go("/progress").inner_text("main")
+
+
+def test_enter_does_what_the_main_button_says(site: Any, visit: Any) -> None:
+    """In a form, Enter keeps the name; it used to cancel."""
+    ann = visit(site)
+    ann.go("/groups").locator(".name-it").first.click()
+    ann.page.keyboard.type("Discs")
+    ann.page.keyboard.press("Enter")
+    ann.page.get_by_role("heading", name="Discs").wait_for()
+    assert [group.name for group in site.store.groups() if group.name] == ["Discs"]
+
+
+def test_a_new_link_is_in_the_list(site: Any, visit: Any) -> None:
+    """The list of open links holds it at once, beside the secret that is shown this once."""
+    ann = visit(site)
+    form = ann.go("/people").locator("form[data-api=links]")
+    assert "No open links" in ann.page.inner_text("#links")
+    form.get_by_label("For whom").fill("Bea & <b>Co</b>")
+    form.get_by_role("button", name="Make link").click()
+    ann.page.locator("#links li").wait_for()
+    assert "Bea & <b>Co</b>" in ann.page.inner_text("#links")
+    assert "/a/" in ann.page.input_value("#link-out")
+
+
+def test_only_the_answer_that_is_refused_comes_back(make_site: Any, visit: Any) -> None:
+    """A request that the server refuses whole holds several answers: the others are stored."""
+    site = make_site()
+    ann = visit(site)
+    ann.expects("net::ERR_", "status of 422")
+    ann.go("/ask")
+    ann.asked()
+    ann.page.context.set_offline(True)
+    for key in "12k":
+        ann.press(key)
+
+    def refuse(route: Any) -> None:
+        given = json.loads(route.request.post_data)["answers"]
+        if any(one.get("answer") == "different" for one in given):
+            route.fulfill(status=422, content_type="application/json", body='{"detail": "not so"}')
+        else:
+            route.continue_()
+
+    ann.page.route("**/api/v1/answers", refuse)
+    ann.page.context.set_offline(False)
+    ann.saved(2)
+    assert sorted(one.value for one in site.standing()) == [-2, 1]
+    assert "not so" in ann.page.inner_text(".note-strip")
+    ann.page.unroute("**/api/v1/answers")
+    ann.press("2")
+    ann.saved(3)
+
+
+def test_nothing_hides_a_part_of_the_map(site: Any, visit: Any) -> None:
+    """Tools stand beside the map; every point can be reached."""
+    ann = visit(site)
+    page = ann.go("/map")
+    page.wait_for_selector("canvas[data-drawn]")
+    tools, canvas = (page.locator(one).bounding_box() for one in (".map-tools", "#map-canvas"))
+    assert tools["y"] + tools["height"] <= canvas["y"] + 0.5
+    assert canvas["height"] > 300
+
+
+def test_a_reload_and_the_back_button_ask_on(make_site: Any, visit: Any) -> None:
+    """A reload in the middle, and the back button, lead on: the reload to the same question."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.press("1")
+    ann.saved(1)
+    ann.asked()
+    asked = ann.page.eval_on_selector_all(".shot img", "all => all.map(i => i.src).sort()")
+    ann.page.reload()
+    ann.asked()
+    again = ann.page.eval_on_selector_all(".shot img", "all => all.map(i => i.src).sort()")
+    assert again == asked
+    ann.go("/groups")
+    ann.page.go_back()
+    ann.asked()
+    ann.press("2")
+    ann.saved(2)
