@@ -1,4 +1,4 @@
-"""The rows to group: features, distances, images or texts; the person is asked if unclear."""
+"""The rows to group: features, distances or media; the person is asked if unclear."""
 
 from __future__ import annotations
 

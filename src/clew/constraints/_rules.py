@@ -199,7 +199,7 @@ def _keys(key_of: KeyOf, ids: RowIds | None, meta: Sequence[Any] | None, n_sampl
 
 
 def _is_missing(key: Hashable | None) -> bool:
-    """Whether a key says nothing: None, or a missing value of a table (NaN, NaT, pandas.NA)."""
+    """Whether a key is ignored: None, or a missing value of a table (NaN, NaT, pandas.NA)."""
     is_nan = isinstance(key, float | np.floating) and np.isnan(key)
     return key is None or bool(is_nan) or type(key).__name__ in ("NAType", "NaTType")
 
