@@ -144,7 +144,7 @@ export async function openOutbox(name) {
   return makeOutbox(await act('readonly', store => store.getAll()) ?? [], act);
 }
 /** The same, in memory alone unless `act` writes to a database. */
-export const makeOutbox = (rows = [], act = () => null) => ({
+const makeOutbox = (rows = [], act = () => null) => ({
   rows,
   add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
     rows.push(row);

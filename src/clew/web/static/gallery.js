@@ -251,7 +251,7 @@ const more = $('#more');
 let loading = false;
 async function loadMore() {
   if (!more || loading || !more.dataset.after) return;
-  loading = true;
+  more.dataset.started = loading = true;
   const reply =
     await request(`${api}/groups/${data.group}?after=${more.dataset.after}&limit=120`).catch(problem => {
       toast(problem.message);
@@ -289,23 +289,21 @@ if (more) {
   new IntersectionObserver(seen => {
     if (seen.some(one => one.isIntersecting) && more.dataset.started) loadMore();
   }, {rootMargin: '600px'}).observe(more);
-  more.addEventListener('click', () => { more.dataset.started = 'yes'; });
 }
 
 // ---------------------------------------------------------------- news
 let renewing = 0;
+const show = () => {
+  if (Date.now() < renewing && !$('dialog[open]') && !picks.size) location.reload();
+  else if ($('#news')) $('#news').hidden = false;
+};
 const renew = ms => {
   renewing = Date.now() + 20000;
-  setTimeout(() => {
-    if (renewing && !$('dialog[open]') && !picks.size) location.reload();
-  }, ms);
+  setTimeout(show, ms);
 };
 const source = new EventSource(`${api}/events`);
 source.addEventListener('revision', event => {
-  const {revision} = JSON.parse(event.data);
-  if (revision !== data.revision && Date.now() < renewing && !picks.size && !$('dialog[open]'))
-    location.reload();
-  else if (revision !== data.revision && $('#news')) $('#news').hidden = false;
+  if (JSON.parse(event.data).revision !== data.revision) show();
 });
 addEventListener('pagehide', () => source.close());
 offerUndo();
