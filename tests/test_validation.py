@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from clew._random import derived_seeds
-from clew._validation import Allowed, check_features, check_matrix, check_parameters
+from clew._validation import Allowed, check_features, check_matrix, check_parameters, derived_seeds
 from clew.exceptions import InvalidParameterError
 
 

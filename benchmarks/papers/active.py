@@ -47,11 +47,15 @@ def unknown_bits(D: Floats, y: Ints) -> tuple[float, float]:
     coordinates = classical_scaling(D, min(N_LIMIT_COORDINATES, len(D) - 1))
     ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
     scale = feature_scale(len(y) / len(np.unique(y)))
-    features = pair_features(D, coordinates, ward, scale, 0).astype(float)
-    means, maxima = of_groups(features @ (FACTOR * START_WEIGHTS), y)
+    of_pairs = pair_features(D, coordinates, ward, scale, 0).astype(float)
+    features = np.zeros((len(D), len(D), of_pairs.shape[1]))
+    features[np.tri(len(D), k=-1, dtype=bool)] = of_pairs
+    features += features.swapaxes(0, 1)
+    intercept, *weights = FACTOR * START_WEIGHTS
+    means, maxima = of_groups(intercept + features @ np.array(weights), y)
     start = log_softmax(OF_MEAN * means + OF_MAX * maxima, axis=1)
     columns = []
-    for k in range(1, features.shape[2]):
+    for k in range(features.shape[2]):
         columns += [*of_groups(features[:, :, k], y), of_groups(-features[:, :, k], y)[1]]
     return bits(start, y), bits(_held_out(np.stack(columns, axis=2), y), y)
 

@@ -1,4 +1,4 @@
-"""Checks that all estimators use: of parameters, by ranges given as data, and of features."""
+"""Checks that all estimators use, of parameters by ranges given as data, and of features; seeds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, validate_data
 
 from clew._warnings import FILTERS, warn
@@ -170,3 +170,12 @@ def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise InvalidDataError(f"{name} must be a rectangular array: {error}") from error
+
+
+RandomState = int | np.random.RandomState | None
+
+
+def derived_seeds(random_state: RandomState, n: int) -> list[int]:
+    """Derive `n` seeds below 2³¹ from a `random_state`."""
+    random = check_random_state(random_state)
+    return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=n)]

@@ -42,7 +42,6 @@ SIDE_PART_USERS = frozenset(
 BASE = frozenset(
     {
         "_validation",
-        "_random",
         "_ranking",
         "_once",
         "_parallel",
@@ -67,7 +66,6 @@ SHARED_HELPERS = {
     "clew.cluster.guided._records": ("clew.worker",),
     "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result": ("clew.cli",),
-    "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.cluster.medoids._subclusters": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),
     "clew.answers._log": ("clew.cli", "clew.constraints", "clew.store"),
@@ -101,7 +99,7 @@ SHARED_HELPERS = {
     ),
     "clew.collections._files": ("clew.cli",),
     "clew.items._sound": ("clew.features",),
-    "clew.metrics._violations": ("clew.cli", "clew.session"),
+    "clew.metrics._scores": ("clew.cli", "clew.session"),
     "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),

@@ -76,10 +76,10 @@ def files_with(pattern: str) -> set[str]:
 @pytest.mark.parametrize(
     ("pattern", "kind", "home"),
     [
-        (r"local_scales?|_?scales_among.*", FUNCTION, "graphs/_local_scale.py"),
-        (r"LocalScales?|Distinct", ast.ClassDef, "graphs/_local_scale.py"),
-        (r"local_gaussian|gaussian_affinity|scaled_squares", FUNCTION, "graphs/_local_scale.py"),
-        (r"coincide", FUNCTION, "graphs/_local_scale.py"),
+        (r"local_scales?|_?scales_among.*", FUNCTION, "graphs/_neighbors.py"),
+        (r"LocalScales?|Distinct", ast.ClassDef, "graphs/_neighbors.py"),
+        (r"local_gaussian|gaussian_affinity|scaled_squares", FUNCTION, "graphs/_neighbors.py"),
+        (r"coincide", FUNCTION, "graphs/_neighbors.py"),
         (r"Units?|Scaler?|Ranges?|Centred|Centered|Standardi[sz]ed", ast.ClassDef, "_units.py"),
         (r"(to_)?unit_range|spread_unit|standardi[sz]ed?", FUNCTION, "_units.py"),
         (r"guarded_fit|all_or_nothing", FUNCTION, "_estimators.py"),
@@ -90,7 +90,7 @@ def files_with(pattern: str) -> set[str]:
         (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_groups.py"),
         (r"_?best_(of_)?starts?", FUNCTION, "cluster/_groups.py"),
         (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_kmeans.py"),
-        (r"derived_seeds", FUNCTION, "_random.py"),
+        (r"derived_seeds", FUNCTION, "_validation.py"),
         (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
     ],
 )  # fmt: skip
@@ -124,15 +124,13 @@ def test_random_starts_are_compared_in_one_loop() -> None:
 
 
 def test_there_is_one_rule_for_rows_that_coincide() -> None:
-    assert {file for file, name, _ in constants() if "COINCID" in name} == {
-        "graphs/_local_scale.py"
-    }
+    assert {file for file, name, _ in constants() if "COINCID" in name} == {"graphs/_neighbors.py"}
 
 
 def test_gaussians_on_local_scales_are_computed_in_one_file() -> None:
     # The product or the mean of two scales under an exponential.
     assert files_with(r"exp\(-.*scale.*\[.*\]") == set()
-    assert "graphs/_local_scale.py" in files_with(r"np\.exp\(-scaled_squares")
+    assert "graphs/_neighbors.py" in files_with(r"np\.exp\(-scaled_squares")
 
 
 def test_limits_of_rows_stand_in_one_file() -> None:

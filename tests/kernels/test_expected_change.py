@@ -7,7 +7,7 @@ import pytest
 from tests.reference import expected_change as reference
 
 from clew import Constraints
-from clew.cluster.linkage._ordered_edges import Edges
+from clew.cluster.linkage.hacc import Edges
 from clew.questions.expected_change import N_SLOTS, Changes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -336,3 +337,28 @@ def test_rows_that_all_differ_are_in_groups_of_their_own(n):
     while questions := strategy.ask(5):
         strategy.tell([Answer(question, 0) for question in questions])
     assert len(np.unique(strategy.labels())) == n
+
+
+@pytest.mark.parametrize("n", [8, 9, 10, 18, 19, 20, 25])
+def test_an_update_in_two_parts_ends_like_one_at_once(n):
+    def started():
+        return Guided(update_every=10, random_state=0).start(X)
+
+    pairs = np.random.RandomState(1).permutation(np.argwhere(np.tri(len(X), k=-1)))[:30].tolist()
+    answers = [Answer(Question("pair", (i, j)), int(y[i] == y[j])) for i, j in pairs]
+    at_once, one_by_one = started().learn(answers[:n]), started()
+    for end in range(n + 1):
+        one_by_one.learn(answers[:end])
+    undone = started()
+    for end in (9, 20, 7, n):  # an update that was begun is given up
+        undone.learn(answers[:end] if end == n else answers[3 : 3 + end])
+    copied = pickle.loads(pickle.dumps(one_by_one))
+    saved = started()
+    saved.set_state(one_by_one.state())
+    saved.learn(answers[:n])
+    for other in (one_by_one, undone, copied, saved):
+        assert other.ask(3) == at_once.ask(3)
+        assert np.array_equal(other.labels(), at_once.labels())
+        assert np.array_equal(other.probabilities(), at_once.probabilities())
+    # All answers but the last of each ten are in the model.
+    assert np.array_equal(at_once.labels(), started().learn(answers[: n // 10 * 10]).labels())

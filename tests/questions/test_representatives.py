@@ -11,7 +11,7 @@ from clew.exceptions import InvalidParameterError
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle, ask_oracle
 from clew.questions import COBRA, ExpectedChange
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import Representatives
 
 y = np.repeat(np.arange(5), 12)
 X = np.random.RandomState(0).normal(size=(60, 5)) * 0.3 + 4 * np.eye(5)[y]
@@ -28,7 +28,7 @@ def test_every_row_follows_a_near_one(data, metric):
 
 
 def test_representatives_are_random_rows_if_distances_of_all_pairs_do_not_fit(monkeypatch):
-    monkeypatch.setattr("clew.questions._representatives.ALL_PAIRS_ROWS", 50)
+    monkeypatch.setattr("clew.questions._pair_order.ALL_PAIRS_ROWS", 50)
     found = Representatives.of(D, "precomputed", 30, 0)
     assert len(found.rows) == 30
     nearest = D[:, found.rows].min(axis=1)

@@ -13,7 +13,7 @@ from tests.reference import trust as reference
 
 import clew.trust.inconsistency
 from clew import Constraints
-from clew._random import derived_seeds
+from clew._validation import derived_seeds
 from clew.similarity import COPRF
 from clew.trust import (
     answer_evidence,

@@ -7,8 +7,7 @@ import click
 from clew.cli._words import Commands
 from clew.cli.annotator import annotator
 from clew.cli.asking.ask import ask
-from clew.cli.compile import compile_command
-from clew.cli.demo import demo
+from clew.cli.demo import compile_command, demo
 from clew.cli.group import explain, group
 from clew.cli.import_export import export, import_
 from clew.cli.project import add, backup, init, migrate, set_aside

@@ -24,7 +24,7 @@ from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
 from clew.graphs import local_scale_graph, resolved_n_neighbors
-from clew.metrics._violations import violations
+from clew.metrics._scores import violations
 from clew.questions._strategy import in_order_of_rows
 from clew.trust import AnswerPosterior
 from clew.trust.doubts import DOUBT

@@ -15,8 +15,8 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
 from clew._parallel import blocks, one_blas_thread
-from clew._random import RandomState
 from clew._units import Units
+from clew._validation import RandomState
 from clew.cluster._groups import best_start, costliest_row, fill_empty
 from clew.kernels.means import add_groups, cheapest
 

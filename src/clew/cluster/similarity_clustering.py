@@ -26,7 +26,7 @@ from clew._composition import (
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import Progress, blocks, one_blas_thread
-from clew._random import RandomState, derived_seeds
+from clew._validation import RandomState, derived_seeds
 from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for

@@ -13,12 +13,13 @@ from sklearn.utils import Tags
 
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import EIGENVECTOR_ROWS
-from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
+    RandomState,
     check_data,
     check_n_clusters,
     check_parameters,
+    derived_seeds,
     warn_of_distances,
 )
 from clew.cluster._groups import warn_of_fewer_groups

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.collections._arrays import ARRAYS, Rows, positions, read_square, read_vectors
 from clew.collections._files import (
     Advance,
     FileCache,
@@ -20,11 +19,16 @@ from clew.collections._files import (
     read_facts,
 )
 from clew.collections._tables import (
+    ARRAYS,
     JSON_LINES,
+    Rows,
     is_coco,
     items_of_coco,
     items_of_sheet,
+    positions,
     read_sheet,
+    read_square,
+    read_vectors,
     texts_of_lines,
 )
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError

@@ -12,21 +12,19 @@ from clew.graphs._distances import (
     inner_products,
     n_rows_of_condensed,
 )
-from clew.graphs._local_scale import (
+from clew.graphs._neighbors import (
     COINCIDENT,
     LocalScales,
+    NeighborSearch,
     coincide,
+    largest_entries,
+    largest_stored,
     local_gaussian,
     local_scale_graph,
     local_scales,
-    scaled_squares,
-)
-from clew.graphs._neighbors import (
-    NeighborSearch,
-    largest_entries,
-    largest_stored,
     nearest_graph,
     resolved_n_neighbors,
+    scaled_squares,
 )
 
 __all__ = [

@@ -5,10 +5,10 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from clew.metrics._scores import (
     area_under_curve,
     jaccard_score_pairs,
+    n_violated,
     pairwise_f_score,
     subclustering_jaccard,
 )
-from clew.metrics._violations import n_violated
 from clew.metrics.likelihood import answer_log_likelihood
 
 __all__ = [

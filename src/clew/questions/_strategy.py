@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew._estimators import Estimator
-from clew._random import RandomState, derived_seeds
-from clew._validation import check_features, check_parameters
+from clew._validation import RandomState, check_features, check_parameters, derived_seeds
 from clew.answers import KINDS, Answer, Kind, Question, SecondsModel
 from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError

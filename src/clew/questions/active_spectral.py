@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import entr
 
 from clew._parallel import one_blas_thread
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.cluster._kmeans import kmeans
 from clew.cluster.spectral import spectral_embedding
 from clew.graphs import local_gaussian

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.answers import SAME, Answer, Question
 from clew.constraints._meanings import implied
 from clew.questions._answers import Batch, Key, KnownPairs, key_of

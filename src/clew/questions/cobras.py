@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import one_blas_thread
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.cluster._kmeans import kmeans
-from clew.cluster.linkage._ordered_edges import Edges, edges_in_order, euclidean, given
+from clew.cluster.linkage.hacc import Edges, edges_in_order, euclidean, given
 from clew.graphs import DistanceSpace
-from clew.questions._pair_order import in_blocks
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import Representatives, in_blocks
 from clew.questions._strategy import PairStrategy
 
 

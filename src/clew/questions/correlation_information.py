@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, softmax
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.questions._pair_order import PAIRS_PER_BLOCK, PairOrder, pair_probabilities
 from clew.questions._strategy import PairStrategy
 

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import in_threads
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.answers import Answer, Question
-from clew.cluster.linkage._ordered_edges import Edges
+from clew.cluster.linkage.hacc import Edges
 from clew.constraints import Closure
 from clew.exceptions import InvalidParameterError
 from clew.kernels.expected_change.replay import Answers, Scratch, changed_agreements
@@ -29,8 +28,7 @@ from clew.kernels.expected_change.tree import (
 )
 from clew.kernels.linkage import first_edges, merge_in_order
 from clew.questions._answers import Batch, KnownPairs
-from clew.questions._pair_order import PairOrder, pair_probabilities
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import PairOrder, Representatives, pair_probabilities
 from clew.questions._strategy import Strategy
 
 __all__ = ["ExpectedChange"]

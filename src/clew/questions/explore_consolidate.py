@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.questions._answers import KnownPairs
 from clew.questions._pair_order import all_distances
 from clew.questions._strategy import PairStrategy

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew._warnings import silenced
 from clew.answers import Question
 from clew.cluster import ConstrainedLinkage

@@ -19,6 +19,7 @@ from clew.cluster.guided import GuidedResult
 from clew.constraints import Constraints
 from clew.questions import Strategy
 from clew.questions._answers import Key, key_of
+from clew.session._edited import RowEdit
 from clew.session._items import Items
 from clew.session._log import Barred, SessionLog
 from clew.session._quality import (
@@ -70,6 +71,7 @@ class Chooser:
         self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
         self.n_learned = 0
         self.barred = Barred(frozenset(), frozenset(), ())
+        self.edits: list[RowEdit] = []
         self.rules: list[Rule] = []
         self._every, self._seed = check_every, seed
 
@@ -101,7 +103,7 @@ class Chooser:
                         checks[key] = check
         self._teach(log.evidence(n, kinds))
         self.strategy.error_rate()  # some strategies compute when they are asked
-        self.n_learned, self.barred = n, log.barred()
+        self.n_learned, self.barred, self.edits = n, log.barred(), log.edits()
 
     def _teach(self, answers: list[Answer]) -> None:
         """Let the strategy learn answers, and what rules say as far as people's checks agree."""

@@ -14,6 +14,7 @@ from clew.cluster.guided._explain import chain_of_answers
 from clew.questions._answers import KnownPairs
 from clew.questions._strategy import in_order_of_rows
 from clew.session._chooser import Chooser
+from clew.session._edited import contradicting, edited
 from clew.session._groups import Change, Evidence, changes_of, groups_before, held, matched
 from clew.session._log import as_learned
 from clew.session._loop import Loop
@@ -61,6 +62,7 @@ def preview_of(loop: Loop, model: Chooser, entry: Entry, result: SessionResult) 
     for edit in (*edits, entry):
         if isinstance(edit, Edit) and edit.kind == "set_aside":
             labels[list(loop.log.rows_of(edit.items))] = -1
+    labels = edited(labels, loop.log.edits([*edits, entry]), [*answers, *said])
     evidence = Evidence.of([*answers, *said])
     after, _ = matched(in_order_of_rows(labels), before)
     after = held(before, after, evidence)
@@ -73,6 +75,8 @@ def preview_of(loop: Loop, model: Chooser, entry: Entry, result: SessionResult) 
             ids = tuple(names[row] for row in chain)
             links = answers_of_chain(chain, parted, answers)
             found.append(Contradiction((names[i], names[j]), ids, links))
+    if isinstance(entry, Edit) and not found:
+        found = _of_groups(result, entry, answers, loop)
     with loop.recording:
         pending = loop.queue.pending()
     return Preview(
@@ -83,6 +87,18 @@ def preview_of(loop: Loop, model: Chooser, entry: Entry, result: SessionResult) 
         ),
         model.n_learned,
     )
+
+
+def _of_groups(
+    result: SessionResult, edit: Edit, answers: list[Answer], loop: Loop
+) -> list[Contradiction]:
+    """Return the answers about other items of the groups for which an edit is not done."""
+    names = loop.items.ids.names
+    return [
+        Contradiction((names[i], names[j]), (names[i], names[j]), (answer,))
+        for row_edit in loop.log.edits([edit])
+        for i, j, answer in contradicting(result.labels_, row_edit, answers)
+    ]
 
 
 def _implied(loop: Loop, model: Chooser, entry: Entry) -> list[Answer]:

@@ -24,6 +24,7 @@ from clew.answers import (
 )
 from clew.constraints._ids import RowIds
 from clew.questions._answers import key_of
+from clew.session._edited import RowEdit
 
 
 class SessionLog:
@@ -85,6 +86,14 @@ class SessionLog:
     def _located(self, answer: Answer) -> Answer:
         question = answer.question
         return replace(answer, question=replace(question, rows=self.rows_of(question.ids or ())))
+
+    def edits(self, entries: Iterable[Entry] | None = None) -> list[RowEdit]:
+        """Return the edits that stand, but those that set items aside, with rows."""
+        return [
+            RowEdit(entry.kind, self.rows_of(entry.items), self.rows_of(entry.target))
+            for entry in (self.standing if entries is None else entries)
+            if isinstance(entry, Edit) and entry.kind != "set_aside"
+        ]
 
     def barred(self) -> Barred:
         """Return what nobody is asked about."""

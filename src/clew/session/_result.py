@@ -19,11 +19,12 @@ from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.constraints._meanings import implied
-from clew.metrics._violations import n_violated
+from clew.metrics._scores import n_violated
 from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows
 from clew.session._annotators import AnnotatorQuality, annotator_qualities
 from clew.session._chooser import Chooser
+from clew.session._edited import edited
 from clew.session._export import as_dict
 from clew.session._groups import (
     Before,
@@ -244,11 +245,11 @@ def _groups(
 
 
 def groups_of(model: Chooser) -> NDArray[np.int64]:
-    """Return the groups; rows that are set aside are in none."""
+    """Return the groups, with edits; rows that are set aside are in none."""
     settled = model.settled()
     labels = np.array(model.strategy.labels() if settled is None else settled.labels, np.int64)
     labels[list(model.barred.aside)] = -1
-    return in_order_of_rows(labels)
+    return in_order_of_rows(edited(labels, model.edits, model.strategy.answers))
 
 
 def probabilities_of(model: Chooser, labels: NDArray[np.int64]) -> PairProbabilities:

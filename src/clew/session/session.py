@@ -12,8 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, is_dask
+from clew._validation import Allowed, RandomState, derived_seeds, is_dask
 from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, brought_back, new_id
 from clew.cluster import GuidedClustering
 from clew.constraints._rules import judgments_of

@@ -13,8 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import Transformer, guarded_fit
 from clew._once import unlocked_property
 from clew._parallel import Progress, blocks, in_threads
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, AllowedValues, check_features, check_parameters
+from clew._validation import (
+    Allowed,
+    AllowedValues,
+    RandomState,
+    check_features,
+    check_parameters,
+    derived_seeds,
+)
 from clew.exceptions import InvalidParameterError
 from clew.forest import (
     Forest,

@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedTransformer, guarded_fit
 from clew._parallel import Progress, blocks
-from clew._random import RandomState, derived_seeds
 from clew._ranking import weighted_auc
 from clew._units import Units
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions

@@ -15,9 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress, ProgressReport
-from clew._random import RandomState, derived_seeds
 from clew._ranking import ranks_among
-from clew._validation import Allowed, AllowedValues, check_features, check_parameters
+from clew._validation import (
+    Allowed,
+    AllowedValues,
+    RandomState,
+    check_features,
+    check_parameters,
+    derived_seeds,
+)
 from clew.answers import N_ROWS, Kind, Question, as_kind
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._support import answers_for, held_out_folds

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 
 from clew._parallel import blocks, in_threads
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import check_matrix
+from clew._validation import RandomState, check_matrix, derived_seeds
 from clew.constraints import Constraints, check_constraints
 from clew.constraints._support import refuse_another_order
 from clew.forest import Forest, Growth, bin_columns, bin_edges, grow_forest

@@ -19,7 +19,7 @@ from clew.exceptions import (
     InvalidDataError,
     InvalidParameterError,
 )
-from clew.kernels.consensus import count_shared
+from clew.kernels.medoids import count_together
 
 
 def points(n, seed, d=3):
@@ -108,8 +108,8 @@ def test_contradictions_are_refused():
 def test_shares_are_counted(runs, n, seed):
     labels = np.random.RandomState(seed).randint(3, size=(runs, n)).astype(np.int32)
     share = np.empty((n, n), np.float32)
-    count_shared(labels, 0, n // 2, share)
-    count_shared(labels, n // 2, n, share)
+    count_together(labels, 0, n // 2, share)
+    count_together(labels, n // 2, n, share)
     assert share == pytest.approx(reference.shares(labels))
 
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.reference import partitions as plain
 
-from clew.kernels.partitions.labels import best_partition, greedy_merges
-from clew.kernels.partitions.probabilities import (
-    TIE_BREAK,
+from clew.kernels.forest.random_bits import seed_stream
+from clew.kernels.partitions.advance import advance
+from clew.kernels.partitions.averages import add_average, expected_pairs
+from clew.kernels.partitions.blocks import draw_blocks
+from clew.kernels.partitions.draws import draw, random_order
+from clew.kernels.partitions.greedy import greedy_merges
+from clew.kernels.partitions.information import TIE_BREAK, question_values
+from clew.kernels.partitions.labels import best_partition
+from clew.kernels.partitions.pairs import (
+    core_features,
+    fill_below,
+    fill_log_odds,
+    number_of_pairs,
+)
+from clew.kernels.partitions.rows import draw_rows, row_log_odds
+from clew.kernels.partitions.smoothing import (
     BlockScoring,
-    add_average,
     add_same_probabilities,
     block_probabilities,
-    expected_pairs,
     group_probabilities,
-    question_values,
     row_probabilities,
 )
-from clew.kernels.partitions.sampling import (
-    advance,
-    draw_blocks,
-    draw_rows,
-    draw_splits,
-    row_log_odds,
-)
+from clew.kernels.partitions.splits import draw_splits
 from clew.kernels.partitions.tables import (
     Answered,
     Groups,
@@ -32,10 +38,11 @@ from clew.kernels.partitions.tables import (
     fill_tables,
     group_sums,
     move_row,
+    split_group,
 )
-from clew.kernels.random_bits import draw, random_order, seed_stream
 
 N = 14
+BELOW = np.tri(N, k=-1, dtype=bool)
 SCORING = Scoring(top_share=0.65, alone=-2.0, apart=2.0, temperature=0.7)
 COLD = SCORING._replace(temperature=1e-6)
 BLOCKS = BlockScoring(top_share=0.7, smaller=-0.3, larger=0.2)
@@ -142,14 +149,15 @@ def test_sums_scores_and_probabilities_are_those_of_the_plain_twin(seed):
     )
     for found, wanted in zip((of_rows, of_groups, of_blocks), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
-    sums = np.zeros((2, N, N), np.float32)
+    sums = np.zeros((2, number_of_pairs(N)), np.float32)
     add_same_probabilities(groups, of_rows, of_groups, of_blocks, *sums)
-    np.testing.assert_allclose(sums, plain.same_probabilities(labels, *expected), atol=1e-5)
+    wanted = plain.same_probabilities(labels, *expected)[:, BELOW]
+    np.testing.assert_allclose(sums, wanted, atol=1e-5)
 
 
 def test_draws_have_the_wanted_frequencies():
     state, log_weight = stream(0), np.array([0.0, 1.0, -1e300, 2.0, 99.0])
-    drawn = np.array([draw(log_weight, 4, 2.0, state) for _ in range(20_000)])
+    drawn = np.array([draw(log_weight.copy(), 4, 2.0, state) for _ in range(20_000)])
     wanted = np.exp(log_weight[:4] / 2)
     assert np.abs(np.bincount(drawn, minlength=4) / 20_000 - wanted / wanted.sum()).max() < 0.01
 
@@ -281,3 +289,57 @@ def test_sums_of_expected_pairs():
     within = below & (labels[:, None] == labels)
     wanted = same[within].sum(), within.sum(), same[below].sum()
     assert expected_pairs(same, labels) == pytest.approx(wanted, rel=1e-5)
+
+
+def features_of_pairs(seed):
+    random = np.random.RandomState(seed)
+    features = random.normal(0, 3, (number_of_pairs(N), 2)).astype(np.float32)
+    return features, random.normal(0, 3, len(features)).astype(np.float32)
+
+
+def test_log_odds_of_pairs_are_weighted_sums_within_bounds():
+    features, ratio = features_of_pairs(0)
+    weights, block_weights = np.array([[0.5, 1, -1, 2], [-0.5, 0.1, 0.2, 0.3]], np.float32)
+    pairs, blocks = np.full((2, N, N), np.nan, np.float32)
+    fill_log_odds(features, ratio, weights, -5.0, 4.0, block_weights, 1.0, pairs, blocks)
+    columns = np.column_stack((np.ones(len(ratio)), features, ratio))
+    score = columns @ weights
+    score = np.where(score < -5, -5 - np.log1p(np.maximum(-5 - score, 0)), score)
+    score = np.where(score > 4, 4 + np.log1p(np.maximum(score - 4, 0)), score)
+    np.testing.assert_allclose(pairs[BELOW], score, atol=1e-4)
+    np.testing.assert_allclose(blocks[BELOW], np.clip(columns @ block_weights, -1, 1), atol=1e-4)
+
+
+def test_core_features_mix_the_mean_and_the_nearest_pair():
+    features, ratio = features_of_pairs(1)
+    log_odds = problem(1)[0]
+    square = np.zeros((N, N, 3))
+    square[BELOW] = np.column_stack((features, ratio))
+    square += square.swapaxes(0, 1)
+    first, second = np.array([3, 9, 4]), np.array([12, 0])
+    i, j = max(itertools.product(first, second), key=lambda pair: log_odds[pair])
+    mixed = np.empty(3)
+    core_features(features, ratio, log_odds, first, second, 0.6, mixed)
+    mean = square[np.ix_(first, second)].mean(axis=(0, 1))
+    np.testing.assert_allclose(mixed, 0.4 * mean + 0.6 * square[i, j], atol=1e-5)
+
+
+def test_sums_of_pairs_become_a_matrix():
+    first, second = np.random.RandomState(0).random_sample((2, number_of_pairs(N))).astype("f4")
+    square = np.zeros((N, N), np.float32)
+    fill_below(first, second, np.float32(4), square)
+    np.testing.assert_allclose(square[BELOW], (first + second) / 4, rtol=1e-6)
+
+
+def test_split_groups_have_the_tables_of_their_labels():
+    W, _, _ = problem(2)
+    groups = groups_of(random_labels(2), W)
+    rows = np.flatnonzero(groups.label == 1)
+    side = np.arange(len(rows)) % 2
+    split_group(groups, 1, rows, side, W)
+    assert groups.count[0] == 5
+    assert set(groups.label[rows[side == 1]]) == {4}
+    fresh = groups_of(groups.label, W)
+    for name in ("size", "total", "top"):
+        found, wanted = (getattr(one, name)[:5] for one in (groups, fresh))
+        np.testing.assert_allclose(found, wanted, atol=1e-5)

@@ -15,9 +15,15 @@ from sklearn.metrics.pairwise import euclidean_distances
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import Progress, blocks
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    RandomState,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+    derived_seeds,
+)
 from clew._warnings import warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation._search import Evidence, greedy_merges, search

@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from clew._composition import check_part, seeded_part
 from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress, ProgressReport, one_blas_thread
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, RandomState, check_features, check_parameters, derived_seeds
 from clew._warnings import silenced
 from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.constraints import Constraints, Support

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from clew._parallel import blocks, in_threads, one_library_thread, stop_if_abandoned
-from clew._random import derived_seeds
+from clew._validation import derived_seeds
 from clew._warnings import warn
 from clew.cluster.guided._anchors import (
     LINKED_ROWS,

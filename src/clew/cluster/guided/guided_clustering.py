@@ -11,8 +11,7 @@ from sklearn.utils import Tags
 from clew._estimators import guarded_fit
 from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters, is_dask
+from clew._validation import Allowed, RandomState, check_parameters, derived_seeds, is_dask
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,

@@ -13,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import blocks, one_blas_thread
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
     SYMMETRY_TOLERANCE,
     Allowed,
+    RandomState,
     check_features,
     check_n_clusters,
     check_parameters,
+    derived_seeds,
 )
 from clew.cluster._groups import best_start, costliest_row, fill_empty, warn_of_fewer_groups
 from clew.cluster._kmeans import KMeansRun, kmeans, nearest_centers, plus_plus

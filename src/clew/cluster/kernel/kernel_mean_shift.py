@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import EIGENVECTOR_ROWS
 from clew._parallel import blocks, in_threads
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, RandomState, check_features, check_parameters, derived_seeds
 from clew.cluster._kmeans import nearest_centers
 from clew.cluster.kernel.kernel_kmeans import check_kernel
 from clew.exceptions import TooLargeError

@@ -10,9 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    RandomState,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+    derived_seeds,
+)
 from clew.cluster._groups import warn_of_fewer_groups
 from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, weighted_pairs
 from clew.constraints import Constraints, Support

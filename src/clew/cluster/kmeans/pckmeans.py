@@ -10,13 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
-from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
     Allowed,
+    RandomState,
     check_features,
     check_n_clusters,
     check_parameters,
+    derived_seeds,
 )
 from clew.cluster._groups import warn_of_fewer_groups
 from clew.cluster._kmeans import Means, nearest_centers, plus_plus

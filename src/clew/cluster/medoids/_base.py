@@ -12,8 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._parallel import blocks
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    RandomState,
+    check_data,
+    check_n_clusters,
+    check_parameters,
+    derived_seeds,
+)
 from clew.cluster._groups import best_start, warn_of_fewer_groups
 from clew.cluster.medoids._distances import (
     BLOCK_ENTRIES,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.random import RandomState as Generator
 
 from clew._parallel import stop_if_abandoned
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.cluster.medoids._base import (
     TOLERANCE,
     MedoidRun,

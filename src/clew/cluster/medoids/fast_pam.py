@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.random import RandomState as Generator
 
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.cluster.medoids._base import (
     TOLERANCE,
     MedoidRun,

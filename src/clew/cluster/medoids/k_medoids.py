@@ -10,8 +10,7 @@ from numpy.random import RandomState as Generator
 from numpy.typing import NDArray
 
 from clew._limits import MAX_DENSE_ROWS
-from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, RandomState
 from clew.cluster.medoids._base import MedoidRun, MedoidsClusterer, best_run
 from clew.cluster.medoids._distances import Metric, RowDistances
 from clew.exceptions import InvalidParameterError, MissingDependencyError, TooLargeError

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from clew._random import RandomState
-from clew._validation import Allowed, check_rectangular
+from clew._validation import Allowed, RandomState, check_rectangular
 from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
 from clew.cluster.medoids._subclusters import compact_rows
 from clew.exceptions import InvalidDataError, InvalidParameterError

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._limits import MAX_DENSE_ROWS
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters, is_dask
+from clew._validation import Allowed, RandomState, check_parameters, derived_seeds, is_dask
 from clew._warnings import warn
 from clew.cluster._groups import best_start
 from clew.cluster.medoids._distances import (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Answered", "Groups", "Scoring", "fill_tables", "group_sums", "move_row"]
+__all__ = ["Answered", "Groups", "Scoring", "fill_tables", "group_sums", "move_row", "split_group"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -68,16 +68,39 @@ class Groups(NamedTuple):
 @kernel
 def fill_tables(groups: Groups, log_odds: Singles) -> None:
     """Compute all other fields from the labels and their count; the diagonal is ignored."""
-    k = groups.count[0]
-    groups.size[:k] = 0
-    groups.first[:k] = NONE
-    groups.total[:k] = 0.0
-    groups.top[:k] = LOWEST
+    for a in range(groups.count[0]):
+        _empty(groups, a)
     for i in range(len(groups.label)):
-        a = groups.label[i]
-        groups.size[a] += 1
-        _link(groups, i, a)
-        _add_row(groups, i, a, log_odds[i])
+        _join(groups, i, groups.label[i], log_odds)
+
+
+@kernel
+def split_group(groups: Groups, group: int, rows: Ints, side: Ints, log_odds: Singles) -> None:
+    """Move the rows of a group that are on side 1 to a new group."""
+    new = groups.count[0]
+    groups.count[0] += 1
+    _empty(groups, group)
+    _empty(groups, new)
+    for p in range(len(rows)):
+        _join(groups, rows[p], new if side[p] == 1 else group, log_odds)
+
+
+@kernel
+def _empty(groups: Groups, group: int) -> None:
+    """Let a group have no rows."""
+    groups.size[group] = 0
+    groups.first[group] = NONE
+    groups.total[group] = 0.0
+    groups.top[group] = LOWEST
+
+
+@kernel
+def _join(groups: Groups, row: int, group: int, log_odds: Singles) -> None:
+    """Put a row that is in no group into one."""
+    groups.label[row] = group
+    groups.size[group] += 1
+    _link(groups, row, group)
+    _add_row(groups, row, group, log_odds[row])
 
 
 @kernel
@@ -119,16 +142,10 @@ def move_row(groups: Groups, row: int, to: int, log_odds: Singles) -> None:
     was = groups.label[row]
     if to == groups.count[0]:
         groups.count[0] += 1
-        groups.size[to] = 0
-        groups.first[to] = NONE
-        groups.total[to] = 0.0
-        groups.top[to] = LOWEST
+        _empty(groups, to)
     _unlink(groups, row, was)
-    _link(groups, row, to)
-    groups.label[row] = to
     groups.size[was] -= 1
-    groups.size[to] += 1
-    _add_row(groups, row, to, log_odds[row])
+    _join(groups, row, to, log_odds)
     if groups.size[was] == 0:
         _remove_group(groups, was)
     else:
@@ -139,11 +156,13 @@ def move_row(groups: Groups, row: int, to: int, log_odds: Singles) -> None:
 def _subtract_row(groups: Groups, row: int, group: int, log_odds: Singles) -> None:
     """Take the log-odds of a row out of the tables of the group that it left."""
     total, top, odds = groups.total[group], groups.top[group], log_odds[row]
+    own_total = total[row]
     for j in range(len(odds)):
-        if j != row:
-            total[j] -= odds[j]
-            if odds[j] >= top[j]:
-                top[j] = _top_of(groups, j, group, log_odds)
+        total[j] -= odds[j]
+    total[row] = own_total
+    for j in range(len(odds)):
+        if odds[j] >= top[j] and j != row:
+            top[j] = _top_of(groups, j, group, log_odds)
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import Kind, Question, SecondsModel
-from clew.kernels.partitions.probabilities import question_values
+from clew.kernels.partitions.information import question_values
 from clew.questions._answers import Key, key_of
 from clew.questions._group_questions import (
     Fragments,
@@ -33,6 +33,8 @@ TYPICAL_WEIGHT = 0.02
 MOST_WITHIN = 2
 #: Number of pairs that are ranked at first.
 N_RANKED = 2000
+#: Pairs are ranked for this many further questions at once.
+AT_ONCE = 32
 #: Number of questions of each kind that are ranked, if there are several kinds.
 N_OF_KIND = 300
 #: Factor of the value of pairs beside which-of questions: the best of all pairs is more often
@@ -80,6 +82,7 @@ class Candidates:
         self._value = np.empty_like(log_odds)
         self._taken = taken
         self._ranked_kinds: Any = None
+        self._by_value: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         question_values(
             same.questions,
             log_odds,
@@ -108,17 +111,28 @@ class Candidates:
         """
         taken = list(pending)
         wanted = n + len(taken)
-        asked_of: dict[Pair, int] = {}
+        first, second = self._ranked(N_RANKED)
+        low, high = np.sort((self._labels[first], self._labels[second]), axis=0)
+        is_free = np.ones(len(first), np.bool_)
+        n_asked: dict[Pair, int] = {}
+
+        def exclude(i: int, j: int) -> None:
+            """Exclude pairs of the same rows or cores, and of groups that were asked enough."""
+            core = self._core
+            same_rows = (first == i) | (second == i) | (first == j) | (second == j)
+            straight, crossed = core[first, i] & core[second, j], core[first, j] & core[second, i]
+            is_free[same_rows | straight | crossed] = False
+            a, b = sorted((int(self._labels[i]), int(self._labels[j])))
+            n_asked[a, b] = n_asked.get((a, b), 0) + 1
+            if n_asked[a, b] >= (MOST_WITHIN if a == b else 1):
+                is_free[(low == a) & (high == b)] = False
+
         for i, j in taken:
-            self._count(asked_of, i, j)
-        for i, j in self._ranked(N_RANKED):
-            if len(taken) >= wanted:
-                break
-            most = MOST_WITHIN if self._labels[i] == self._labels[j] else 1
-            is_full = asked_of.get(self._groups(i, j), 0) >= most
-            if not is_full and not any(self._overlap(i, j, u, v) for u, v in taken):
-                self._count(asked_of, i, j)
-                taken.append((i, j))
+            exclude(i, j)
+        while len(taken) < wanted and is_free.any():
+            at = int(is_free.argmax())
+            taken.append((int(first[at]), int(second[at])))
+            exclude(*taken[-1])
         if len(taken) < wanted:
             self._fill(taken, wanted)
         return taken[wanted - n :]
@@ -180,9 +194,10 @@ class Candidates:
             ]
         if "pair" in kinds:
             discount = BEST_OF_ALL_PAIRS if "which_of" in kinds else 1.0
+            first, second = (rows[:N_OF_KIND].tolist() for rows in self._ranked(N_OF_KIND))
             ranked += [
                 Ranked(discount * float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
-                for i, j in self._ranked(N_OF_KIND)[:N_OF_KIND]
+                for i, j in zip(first, second, strict=True)
             ]
         shown = np.setdiff1d(np.arange(len(self._same)), list(without))
         if len(shown) < 2 or not {"which_of", "confirm"} & set(kinds):
@@ -205,41 +220,33 @@ class Candidates:
 
     def _fill(self, taken: list[Pair], wanted: int) -> None:
         """Add pairs that share cores with others of the batch, those with new rows first."""
-        ranked = self._ranked(N_RANKED + wanted * len(self._value))
-        used = {row for pair in taken for row in pair}
-        left = []
-        for i, j in ranked:
+        n = len(self._value)
+        first, second = self._ranked(N_RANKED + n * (AT_ONCE + wanted - wanted % AT_ONCE))
+        is_new = np.ones(n, np.bool_)
+        for pair in taken:
+            is_new[list(pair)] = False
+        while len(taken) < wanted and (is_free := is_new[first] & is_new[second]).any():
+            at = int(is_free.argmax())
+            taken.append((int(first[at]), int(second[at])))
+            is_new[list(taken[-1])] = False
+        if len(taken) == wanted:
+            return
+        known = {frozenset(pair) for pair in taken}
+        for i, j in zip(first.tolist(), second.tolist(), strict=True):
             if len(taken) >= wanted:
                 return
-            if i in used or j in used:
-                left.append((i, j))
-            else:
-                used.update((i, j))
+            if frozenset((i, j)) not in known:
                 taken.append((i, j))
-        known = {frozenset(pair) for pair in taken}
-        taken += [pair for pair in left if frozenset(pair) not in known][: wanted - len(taken)]
 
-    def _ranked(self, n: int) -> list[Pair]:
+    def _ranked(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return at least `n` pairs by decreasing value, or all that were not asked."""
-        flat = self._value.ravel()
-        at = np.flatnonzero(flat > max(_lower_bound(flat, n), NOT_ASKED))
-        at = at[np.lexsort((at, -flat[at]))]
-        return [(int(j), int(i)) for i, j in zip(*np.divmod(at, len(self._value)), strict=True)]
-
-    def _groups(self, i: int, j: int) -> Pair:
-        a, b = int(self._labels[i]), int(self._labels[j])
-        return (a, b) if a < b else (b, a)
-
-    def _count(self, asked_of: dict[Pair, int], i: int, j: int) -> None:
-        groups = self._groups(i, j)
-        asked_of[groups] = asked_of.get(groups, 0) + 1
-
-    def _overlap(self, i: int, j: int, u: int, v: int) -> bool:
-        """Whether two questions share a row, or are about the same two cores."""
-        if i in (u, v) or j in (u, v):
-            return True
-        core = self._core
-        return bool((core[i, u] and core[j, v]) or (core[i, v] and core[j, u]))
+        if n not in self._by_value:
+            flat = self._value.ravel()
+            at = np.flatnonzero(flat > max(_lower_bound(flat, n), NOT_ASKED))
+            at = at[np.argsort(-flat[at], kind="stable")]
+            second, first = np.divmod(at, len(self._value))
+            self._by_value[n] = first, second
+        return self._by_value[n]
 
 
 def _lower_bound(flat: Singles, n: int) -> float:

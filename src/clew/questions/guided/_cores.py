@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.questions.guided._posterior import Singles
 
-__all__ = ["CORE", "core_features", "cores", "count_cores"]
+__all__ = ["CORE", "cores", "count_cores"]
 
 Ints = NDArray[np.int64]
 
@@ -25,22 +25,6 @@ def cores(same: Singles, i: int, j: int) -> tuple[Ints, Ints]:
     near[0, i], near[1, j] = True, True
     near[0, j], near[1, i] = False, False
     return np.flatnonzero(near[0]), np.flatnonzero(near[1])
-
-
-def core_features(
-    features: Singles,
-    ratio: Singles,
-    log_odds: Singles,
-    first: Ints,
-    second: Ints,
-    top_share: float,
-) -> NDArray[np.float64]:
-    """Mix the mean features of all pairs between two cores with those of their nearest pair."""
-    between = np.ix_(first, second)
-    nearest = np.unravel_index(int(log_odds[between].argmax()), (len(first), len(second)))
-    mean = np.append(features[between].mean(axis=(0, 1), dtype=np.float64), ratio[between].mean())
-    i, j = first[nearest[0]], second[nearest[1]]
-    return np.asarray((1 - top_share) * mean + top_share * np.append(features[i, j], ratio[i, j]))
 
 
 def count_cores(same: Singles) -> int:

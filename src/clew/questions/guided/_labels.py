@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from clew.kernels.partitions.averages import expected_pairs
 from clew.kernels.partitions.labels import best_partition
-from clew.kernels.partitions.probabilities import expected_pairs
 
 __all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "share_of_questions", "weight_of_new"]
 

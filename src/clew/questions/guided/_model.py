@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
-from clew.kernels.partitions.labels import greedy_merges
-from clew.kernels.partitions.probabilities import add_average
+from clew.kernels.partitions.averages import add_average
+from clew.kernels.partitions.greedy import greedy_merges
+from clew.kernels.partitions.pairs import core_features, number_of_pairs
 from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
-from clew.questions.guided._cores import core_features, cores
+from clew.questions.guided._cores import cores
 from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
 from clew.questions.guided._group_size import feature_scale, rows_a_group
 from clew.questions.guided._labels import JaccardLabels, share_of_questions, weight_of_new
@@ -29,6 +30,7 @@ from clew.questions.guided._posterior import (
     SameProbabilities,
     Singles,
     Views,
+    run,
 )
 from clew.questions.guided._start_labels import (
     is_unconstrained,
@@ -81,7 +83,7 @@ class Pairs(NamedTuple):
     """Data of all pairs that do not change with answers."""
 
     features: Singles
-    """(n_rows, n_rows, n_features)"""
+    """(n_pairs, n_features)"""
     seed: int
     n_jobs: int | None
 
@@ -97,7 +99,7 @@ class Step(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The state after some answers; `learned` returns the next one."""
+    """The state after some answers; `learning` returns the next one."""
 
     pairs: Pairs
     asked: AskedPairs
@@ -128,13 +130,18 @@ class Model(NamedTuple):
         """Share of wrong answers."""
         return self.rate.mean
 
-    def learned(self, answers: Sequence[PairAnswer]) -> Model:
-        """Take a batch of answers into account.
+    def learning(self, answers: Sequence[PairAnswer]) -> Generator[float, None, Model]:
+        """Take a batch of answers into account, in parts.
 
         Parameters
         ----------
         answers : sequence of PairAnswer
             In order of arrival.
+
+        Yields
+        ------
+        float
+            After each part, the share of the partitions that have moved.
 
         Returns
         -------
@@ -151,9 +158,9 @@ class Model(NamedTuple):
             odds = self.odds.refitted(asked, float(np.clip(self.error, *FIT_RATES)))
             model = model._replace(odds=odds, rate=error_rate(asked, self._wrong(asked)))
         views = model.odds.views(self.pairs.features, model.ratio.values)
-        return model._replace(views=views).stepped(len(answers))
+        return (yield from model._replace(views=views).stepping(len(answers)))
 
-    def stepped(self, n_answers: int = 0) -> Model:
+    def stepping(self, n_answers: int = 0) -> Generator[float, None, Model]:
         """Continue the sampling of partitions, and compute labels and probabilities from them.
 
         Parameters
@@ -169,7 +176,9 @@ class Model(NamedTuple):
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
         seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
         factors = self.rate.factors(N_PARTITIONS, RATES, seed)
-        posterior, same = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
+        posterior, same = yield from self.posterior.stepping(
+            self.views, evidence, factors, self.pairs.n_jobs
+        )
         step = Step(posterior.partitions, factors, evidence, self.odds, self.ratio.within)
         steps = (*self.steps, step)[-2:]
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
@@ -210,13 +219,12 @@ class Model(NamedTuple):
 
     def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
         """Combine each answer with the features and the log-odds that were known before it."""
-        features = np.empty((len(answers), N_FEATURES + 1))
+        features = np.ones((len(answers), N_FEATURES + 2))
         log_sizes = np.empty((len(answers), 2))
         for row, answer in enumerate(answers):
             first, second = cores(self.same.labels, answer.i, answer.j)
-            features[row] = core_features(
-                self.pairs.features, self.ratio.values, self.views.pairs, first, second, TOP_SHARE
-            )
+            of_pairs = self.pairs.features, self.ratio.values, self.views.pairs
+            core_features(*of_pairs, first, second, TOP_SHARE, features[row, 1:])
             log_sizes[row] = np.log(sorted((len(first), len(second))))
         rows = np.array([(answer.i, answer.j) for answer in answers], np.int64)
         p = self.same.questions[rows[:, 0], rows[:, 1]].astype(np.float64)
@@ -272,8 +280,7 @@ def unsampled(
     """
     n = len(distances)
     if _all_equal(distances):
-        features = np.zeros((n, n, N_FEATURES), np.float32)
-        features[:, :, 0] = 1.0
+        features = np.zeros((number_of_pairs(n), N_FEATURES), np.float32)
         flat = PairLogOdds.without_features(), np.zeros((n, 1)), None, 1.0, n_clusters, None
         return Start(Pairs(features, seed, n_jobs), *flat)
     ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
@@ -307,7 +314,7 @@ def sampled(start: Start) -> Model:
     identity = np.eye(n, dtype=np.float32)
     model = Model(
         pairs,
-        AskedPairs.none(N_FEATURES + 1),
+        AskedPairs.none(N_FEATURES + 2),
         start.odds,
         ratio,
         START_RATE,
@@ -321,14 +328,12 @@ def sampled(start: Start) -> Model:
     )
     n_steps = BURN_IN if n <= SHORT_BURN_IN_ROWS else BURN_IN // 2
     for _ in range(n_steps // 2):
-        model = model._without_same()
-        model = model.stepped()
+        model = run(model._without_same().stepping())
     ratio = model.ratio.refitted(model.labels)
     views = model.odds.views(model.pairs.features, ratio.values)
     model = model._replace(ratio=ratio, views=views)
     for _ in range(n_steps - n_steps // 2):
-        model = model._without_same()
-        model = model.stepped()
+        model = run(model._without_same().stepping())
     if start.factor is None:
         return model
     others = None

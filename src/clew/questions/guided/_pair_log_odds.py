@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from clew.kernels.partitions.pairs import fill_log_odds
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._pair_features import START_WEIGHTS
-from clew.questions.guided._posterior import Singles, Views
+from clew.questions.guided._posterior import Singles, Views, mirror
 
 __all__ = ["PairLogOdds", "robust_logistic"]
 
@@ -34,7 +35,7 @@ NEWTON_STEPS = 8
 FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
 
 
-_N = len(START_WEIGHTS)
+_N = len(START_WEIGHTS)  # with the intercept
 START = START_FACTOR * np.append(START_WEIGHTS, RATIO_WEIGHT)
 BLOCK_START = np.concatenate((START_WEIGHTS, [RATIO_WEIGHT], SIZE_WEIGHTS))
 PRECISION = np.array([SD_INTERCEPT, *[SD_WEIGHT] * (_N - 1), SD_RATIO]) ** -2.0
@@ -54,7 +55,7 @@ class PairLogOdds(NamedTuple):
     """
 
     weights: Floats = START
-    """Weights of the features, and of `WithinRatio`."""
+    """Intercept, weights of the features, and of `WithinRatio`."""
     block_weights: Floats = BLOCK_START
     """The same, then the weights of the log sizes of the smaller and the larger group."""
     prior: Floats = START
@@ -72,23 +73,22 @@ class PairLogOdds(NamedTuple):
 
         Parameters
         ----------
-        features : ndarray of shape (n_rows, n_rows, n_features), float32
+        features : ndarray of shape (n_pairs, n_features), float32
             Features of pairs.
-        ratio : ndarray of shape (n_rows, n_rows), float32
+        ratio : ndarray of shape (n_pairs,), float32
             Log-likelihood ratio of pairs, within groups against between groups.
 
         Returns
         -------
         Views
         """
-        pairs = _weighted(features, ratio, self.weights)
-        low, high = pairs < LOW, pairs > HIGH
-        pairs[low] = LOW - np.log1p(LOW - pairs[low])
-        pairs[high] = HIGH + np.log1p(pairs[high] - HIGH)
-        in_blocks = _weighted(features, ratio, self.block_weights[:-2])
-        np.clip(in_blocks, -BLOCK_LIMIT, BLOCK_LIMIT, out=in_blocks)
-        np.fill_diagonal(pairs, 0)
-        np.fill_diagonal(in_blocks, 0)
+        n_rows = round((1 + np.sqrt(1 + 8 * len(ratio))) / 2)
+        pairs, in_blocks = (np.empty((n_rows, n_rows), np.float32) for _ in range(2))
+        weights = self.weights.astype(np.float32), LOW, HIGH
+        block_weights = self.block_weights[:-2].astype(np.float32), BLOCK_LIMIT
+        fill_log_odds(features, ratio, *weights, *block_weights, pairs, in_blocks)
+        mirror(pairs)
+        mirror(in_blocks)
         smaller, larger = self.block_weights[-2:]
         return Views(pairs, in_blocks, float(smaller), float(larger))
 
@@ -123,11 +123,6 @@ class PairLogOdds(NamedTuple):
             weights=self.weights + STEP * (weights - self.weights),
             block_weights=self.block_weights + STEP * (blocks - self.block_weights),
         )
-
-
-def _weighted(features: Singles, ratio: Singles, weights: Floats) -> Singles:
-    single = weights.astype(np.float32)
-    return np.asarray(features @ single[:-1] + single[-1] * ratio)
 
 
 def robust_logistic(

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Self
+from collections.abc import Callable, Generator
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from clew._parallel import blocks, in_threads
-from clew.kernels.partitions.probabilities import (
+from clew.kernels.forest.random_bits import seed_stream
+from clew.kernels.partitions.advance import advance
+from clew.kernels.partitions.pairs import fill_below, number_of_pairs
+from clew.kernels.partitions.smoothing import (
     BlockScoring,
     add_same_probabilities,
     block_probabilities,
     group_probabilities,
     row_probabilities,
 )
-from clew.kernels.partitions.sampling import advance
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, fill_tables
-from clew.kernels.random_bits import seed_stream
 
 __all__ = ["N_PARTITIONS", "TOP_SHARE", "Posterior", "SameProbabilities", "Singles", "Views"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
+T = TypeVar("T")
 
 N_PARTITIONS = 16
 #: Number of proposed splits of each group in a step.
@@ -34,7 +37,7 @@ TOP_SHARE = 0.65
 BLOCK_TOP_SHARE = 0.7
 SCORING = Scoring(top_share=TOP_SHARE, alone=-2.0, apart=2.0, temperature=0.7)
 #: Partitions whose probabilities are summed in one array, in one thread.
-PER_BLOCK = 8
+PER_BLOCK = 4
 #: Rows that are copied at once.
 ROWS_AT_ONCE = 256
 
@@ -46,6 +49,13 @@ class SameProbabilities(NamedTuple):
     """For the labels, (n_rows, n_rows), 1 on the diagonal."""
     questions: Singles
     """For choosing questions; the probability that two groups are one is fitted to the answers."""
+
+
+class PairSums(NamedTuple):
+    """Sums of both over partitions, one entry a pair: (n_pairs,)."""
+
+    labels: Singles
+    questions: Singles
 
 
 class Views(NamedTuple):
@@ -66,7 +76,7 @@ class Posterior(NamedTuple):
     partitions: Ints
     """(n_partitions, n_rows)"""
     states: NDArray[np.uint64]
-    last: SameProbabilities | None = None
+    last: PairSums | None = None
     """Sums over the partitions, after the last step; None before the first one."""
 
     @classmethod
@@ -89,10 +99,10 @@ class Posterior(NamedTuple):
             seed_stream(state, seed, stream)
         return cls(np.repeat(labels[None, :], N_PARTITIONS, axis=0), states)
 
-    def step(
+    def stepping(
         self, views: Views, answered: Answered, factors: Floats, n_jobs: int | None = None
-    ) -> tuple[Posterior, SameProbabilities]:
-        """Move each partition on by one step.
+    ) -> Generator[float, None, tuple[Posterior, SameProbabilities]]:
+        """Move each partition on by one step, in parts; yields the share that is done after each.
 
         Parameters
         ----------
@@ -119,56 +129,78 @@ class Posterior(NamedTuple):
             partitions[index] = groups.label
             return groups
 
-        total = _summed(advanced, views, answered, factors, n_jobs)
-        return Posterior(partitions, states, total), averaged(self.last, total)
+        total = yield from _summing(advanced, views, answered, factors, n_jobs)
+        same = averaged(self.last, total, partitions.shape[1])
+        return Posterior(partitions, states, total), same
 
 
-def averaged(before: SameProbabilities | None, last: SameProbabilities) -> SameProbabilities:
+def averaged(before: PairSums | None, last: PairSums, n_rows: int) -> SameProbabilities:
     """Average over the partitions after the last step, and those after the step before."""
-    if before is None:
-        return SameProbabilities(*(total / np.float32(N_PARTITIONS) for total in last))
-    found = SameProbabilities(*(a + b for a, b in zip(before, last, strict=True)))
-    for total in found:
-        total /= np.float32(2 * N_PARTITIONS)
-    return found
+    both = zip(before or last, last, strict=True)
+    labels, questions = (square_of(*sums, 2 * N_PARTITIONS, n_rows) for sums in both)
+    np.fill_diagonal(labels, 1)
+    return SameProbabilities(labels, questions)
+
+
+def square_of(first: Singles, second: Singles, divisor: float, n_rows: int) -> Singles:
+    """Return the symmetric matrix of the sums of two numbers a pair, divided; 0 on the diagonal."""
+    square = np.empty((n_rows, n_rows), np.float32)
+    fill_below(first, second, np.float32(divisor), square)
+    mirror(square)
+    return square
 
 
 def sums_of(
     partitions: Ints, views: Views, answered: Answered, factors: Floats, n_jobs: int | None
-) -> SameProbabilities:
+) -> PairSums:
     """Sum the probabilities of partitions again, as the step that they are from did."""
-    return _summed(lambda index, _: _groups(partitions[index]), views, answered, factors, n_jobs)
+    given = views, answered, factors, n_jobs
+    return run(_summing(lambda index, _: _groups(partitions[index]), *given))
 
 
-def _summed(
+def run(parts: Generator[float, None, T]) -> T:
+    """Compute all parts that are left, and return the result."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def _summing(
     groups_of: Callable[[int, Answered], Groups],
     views: Views,
     answered: Answered,
     factors: Floats,
     n_jobs: int | None,
-) -> SameProbabilities:
-    n = len(views.pairs)
+) -> Generator[float, None, PairSums]:
+    n_pairs = number_of_pairs(len(views.pairs))
 
-    def of_block(block: tuple[int, int]) -> SameProbabilities:
-        total = SameProbabilities(*(np.zeros((n, n), np.float32) for _ in range(2)))
+    def of_block(block: tuple[int, int]) -> PairSums:
+        total = PairSums(np.zeros(n_pairs, np.float32), np.zeros(n_pairs, np.float32))
         for index in range(*block):
             own = answered._replace(evidence=answered.evidence * factors[index])
             _add_probabilities(groups_of(index, own), views, own, total)
         return total
 
-    first, *others = in_threads(of_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
-    for part in others:
-        for total, more in zip(first, part, strict=True):
-            total += more
-    del others
-    _mirror(first.labels, N_PARTITIONS)
-    _mirror(first.questions, 0)
-    return first
+    totals: PairSums | None = None
+    tasks = blocks(N_PARTITIONS, PER_BLOCK)
+    n_at_once = max(1, min(effective_n_jobs(n_jobs), len(tasks)))
+    for start, stop in blocks(len(tasks), n_at_once):
+        for part in in_threads(of_block, tasks[start:stop], n_jobs=n_jobs):
+            if totals is None:
+                totals = part
+                continue
+            for total, more in zip(totals, part, strict=True):
+                total += more
+        del part
+        yield stop / len(tasks)
+    assert totals is not None
+    return totals
 
 
-def _add_probabilities(
-    groups: Groups, views: Views, answered: Answered, total: SameProbabilities
-) -> None:
+def _add_probabilities(groups: Groups, views: Views, answered: Answered, total: PairSums) -> None:
     fill_tables(groups, views.pairs)  # computed again: rounding errors add up while rows move
     of_rows = row_probabilities(groups, answered, SCORING)
     of_groups = group_probabilities(groups, answered, SCORING)
@@ -178,13 +210,12 @@ def _add_probabilities(
     add_same_probabilities(groups, of_rows, of_groups, of_blocks, *total)
 
 
-def _mirror(lower: Singles, diagonal: float) -> None:
-    """Copy the lower triangle to the upper one, block by block."""
+def mirror(lower: Singles) -> None:
+    """Copy the lower triangle to the upper one, block by block; let the diagonal be 0."""
     for start, stop in blocks(len(lower), ROWS_AT_ONCE):
         lower[:start, start:stop] = lower[start:stop, :start].T
-        square = lower[start:stop, start:stop]
-        square += np.tril(square, -1).T
-    np.fill_diagonal(lower, diagonal)
+        square = np.tril(lower[start:stop, start:stop], -1)
+        lower[start:stop, start:stop] = square + square.T
 
 
 def _groups(labels: Ints) -> Groups:

@@ -12,7 +12,7 @@ from clew._validation import check_rectangular
 from clew.answers import SAME, Answer
 from clew.constraints._meanings import implied
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
-from clew.questions._representatives import Representatives
+from clew.questions._pair_order import Representatives
 from clew.questions._strategy import Strategy
 from clew.questions.guided._cores import count_cores
 from clew.questions.guided._labels import expected_jaccard

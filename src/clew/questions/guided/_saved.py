@@ -19,9 +19,10 @@ from clew.questions.guided._labels import JaccardLabels
 from clew.questions.guided._model import Model, Start, Step
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
+    PairSums,
     Posterior,
-    SameProbabilities,
     averaged,
+    square_of,
     sums_of,
 )
 from clew.questions.guided._within_ratio import WithinRatio
@@ -45,10 +46,10 @@ def arrays_of(model: Model) -> Arrays:
         found |= _optional(f"step{at}.within", step.within)
         for name, array in step.evidence._asdict().items():
             found[f"step{at}.evidence.{name}"] = array
-    lower = np.tril_indices(len(model.labels), -1)
+    lower = np.tri(len(model.labels), k=-1, dtype=np.bool_)
     for name, labels in (("found", model.found), ("shown", model.shown)):
         found[f"{name}.labels"] = labels.labels.astype(np.int32)
-        found[f"{name}.average"] = labels.average[lower].astype(np.float16)
+        found[f"{name}.average"] = labels.average.astype(np.float16)[lower]
         found[f"{name}.jaccard"] = np.array(labels.jaccard)
     return found
 
@@ -56,8 +57,9 @@ def arrays_of(model: Model) -> Arrays:
 def model_of(start: Start, arrays: Mapping[str, NDArray[Any]]) -> Model:
     """Compute a state again. `KeyError` or `ValueError` if the arrays are not those of a state."""
     features, coordinates = start.pairs.features, start.coordinates
+    n_rows = len(coordinates)
     steps: list[Step] = []
-    sums: list[SameProbabilities] = []
+    sums: list[PairSums] = []
     while f"step{len(steps)}.factors" in arrays:
         at = f"step{len(steps)}"
         step = Step(
@@ -85,10 +87,10 @@ def model_of(start: Start, arrays: Mapping[str, NDArray[Any]]) -> Model:
         ratio,
         ErrorRate(mean, np.array(probabilities), rates),
         Posterior(steps[-1].partitions, arrays["random"], last),
-        _labels("found", len(features), arrays),
-        _labels("shown", len(features), arrays),
+        _labels("found", n_rows, arrays),
+        _labels("shown", n_rows, arrays),
         odds.views(features, ratio.values),
-        averaged(before, last),
+        averaged(before, last, n_rows),
         tuple(steps),
         float(arrays["next_ratio"]),
         arrays.get("start"),
@@ -109,9 +111,8 @@ def _odds(start: PairLogOdds, name: str, arrays: Mapping[str, NDArray[Any]]) -> 
 
 
 def _labels(name: str, n: int, arrays: Mapping[str, NDArray[Any]]) -> JaccardLabels:
-    average = np.zeros((n, n), np.float32)
-    average[np.tril_indices(n, -1)] = arrays[f"{name}.average"]
-    average += average.T
+    of_pairs = arrays[f"{name}.average"].astype(np.float32)
+    average = square_of(of_pairs, of_pairs, 2, n)
     np.fill_diagonal(average, 1.0)
     labels = arrays[f"{name}.labels"].astype(np.int64)
     return JaccardLabels(labels, average, float(arrays[f"{name}.jaccard"]))

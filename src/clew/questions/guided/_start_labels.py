@@ -68,9 +68,8 @@ def start_labels(
         effective = len(sampled) ** 2 / float((sizes**2).sum())
         counted = max(int((sizes >= FEWEST_ROWS).sum()), 1)
         n_clusters = max(round(float(np.median([number, effective, counted]))), 1)
-    far = log_odds.max() - log_odds.astype(np.float64)
-    np.fill_diagonal(far, 0.0)
-    condensed = squareform(far, checks=False)
+    condensed = squareform(log_odds, checks=False).astype(np.float64)
+    np.subtract(log_odds.max(), condensed, out=condensed)
     if others is not None:
         condensed += APART * condensed.std() * pdist(others[:, None], "hamming")
     tree = linkage(condensed, "ward")

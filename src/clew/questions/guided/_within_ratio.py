@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import blocks
+from clew.kernels.partitions.pairs import number_of_pairs
+from clew.questions.guided._pair_features import put_below
 
 __all__ = ["WithinRatio"]
 
@@ -39,7 +41,7 @@ class WithinRatio(NamedTuple):
     within: Floats | None
     """Covariance within groups that the ratios are computed from."""
     values: Singles
-    """(n_rows, n_rows), in nats, positive where the pair is more likely in one group."""
+    """(n_pairs,), in nats, positive where the pair is more likely in one group."""
 
     @classmethod
     def start(cls, coordinates: Floats) -> Self:
@@ -49,11 +51,10 @@ class WithinRatio(NamedTuple):
     @classmethod
     def of(cls, coordinates: Floats, prior: Floats | None, within: Floats | None) -> Self:
         """Compute the ratios from covariances; all are 0 without one."""
-        n = len(coordinates)
-        zeros = np.zeros((n, n), np.float32)
-        return cls(
-            coordinates, prior, within, zeros if within is None else _ratio(coordinates, within)
-        )
+        if within is None:
+            zeros = np.zeros(number_of_pairs(len(coordinates)), np.float32)
+            return cls(coordinates, prior, within, zeros)
+        return cls(coordinates, prior, within, _ratio(coordinates, within))
 
     def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
         """Learn the covariance within groups.
@@ -99,14 +100,13 @@ def _ratio(points: Floats, within: Floats) -> Singles:
     white = white @ turned
     white -= white.mean(axis=0)
     between = np.maximum(white.var(axis=0) - 1.0, 0.05)
-    ratio = np.empty((len(points), len(points)), np.float32)
+    ratio = np.empty(number_of_pairs(len(points)), np.float32)
     same, different = _squares(white), _squares(white / np.sqrt(2 + 2 * between))
     rest = 0.5 * np.log1p(between).sum()
     for start, stop in blocks(len(points), ROWS_AT_ONCE):
         tails = np.log1p(same(start, stop) / 2 / TAIL) - np.log1p(different(start, stop) / TAIL)
         of_rows = rest - 0.5 * (TAIL + points.shape[1]) * tails
-        ratio[start:stop] = np.clip(of_rows, -LIMIT, LIMIT)
-    np.fill_diagonal(ratio, 0.0)
+        put_below(ratio, np.clip(of_rows, -LIMIT, LIMIT), start)
     return ratio
 
 

@@ -23,8 +23,7 @@ from clew._composition import (
 )
 from clew._estimators import ConstrainedEstimator, guarded_fit
 from clew._parallel import Progress
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, AllowedValues, check_parameters
+from clew._validation import Allowed, AllowedValues, RandomState, check_parameters, derived_seeds
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.graphs import (

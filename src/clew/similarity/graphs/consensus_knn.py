@@ -10,8 +10,7 @@ from scipy.sparse import csr_array, eye_array, vstack
 
 from clew._composition import FittedSimilarity
 from clew._parallel import Progress, blocks
-from clew._random import RandomState
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState
 from clew.constraints import Constraints
 from clew.similarity.graphs._base import (
     N_NEIGHBORS_ALLOWED,

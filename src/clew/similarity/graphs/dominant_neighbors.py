@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._composition import FittedSimilarity
 from clew._parallel import Progress
-from clew._random import RandomState
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState
 from clew._warnings import warn
 from clew.constraints import Constraints
 from clew.kernels.dominant_sets import dominant_members

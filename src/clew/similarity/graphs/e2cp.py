@@ -23,8 +23,7 @@ from clew._composition import FittedSimilarity, graph_of, has_sparse_affinity, r
 from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._once import Once
 from clew._parallel import Progress, blocks, in_threads
-from clew._random import RandomState
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState
 from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError

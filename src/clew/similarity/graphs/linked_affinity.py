@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._composition import FittedSimilarity, Precomputed, reweighted
 from clew._parallel import Progress, blocks
-from clew._random import RandomState
-from clew._validation import AllowedValues
+from clew._validation import AllowedValues, RandomState
 from clew.constraints import Constraints, Support
 from clew.graphs import check_affinity
 from clew.similarity.graphs._base import BuiltOnSimilarity, with_links

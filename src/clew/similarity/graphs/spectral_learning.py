@@ -10,8 +10,7 @@ from scipy.sparse import csr_array, diags_array
 
 from clew._composition import FittedSimilarity, graph_of, reweighted
 from clew._parallel import Progress
-from clew._random import RandomState
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState
 from clew.constraints import Constraints, Support
 from clew.graphs import resolved_n_neighbors
 from clew.similarity.graphs._base import BuiltOnSimilarity, with_links

@@ -11,8 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress, blocks
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_dense_size

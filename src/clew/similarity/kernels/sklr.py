@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress
-from clew._random import RandomState
 from clew._ranking import weighted_auc
-from clew._validation import Allowed, AllowedValues, check_features, check_parameters
+from clew._validation import Allowed, AllowedValues, RandomState, check_features, check_parameters
 from clew._warnings import warn
 from clew.answers import SAME
 from clew.constraints import Constraints, Support

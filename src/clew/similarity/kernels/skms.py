@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew._random import RandomState
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState
 from clew.constraints import Constraints, Support
 from clew.similarity._log_det import Skipped, bounds_of_pairs, learn_from_pairs
 from clew.similarity.kernels._base import KernelSpace, Seeds

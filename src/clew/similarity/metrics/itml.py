@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, AllowedValues
+from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity._log_det import PairBounds, Skipped, learn_from_pairs, percentile_bounds
