@@ -37,14 +37,14 @@ def table():
 
 @cache
 def session_of(kind, n_clusters=None):
-    """A session that was told 90 answers, one in ten wrong, and what it groups."""
+    """A session that was told 60 answers, one in ten wrong, and what it groups."""
     X, y = table() if kind == "table" else blobs()
     data = {"distances": pairwise_distances(X)} if kind == "distances" else {"X": X}
     if kind == "alone":
         data = {"items": list(range(len(y)))}
     oracle = SimulatedOracle(y, error=0.1, origin="asked", random_state=SEED)
     session = Session(**data, n_clusters=n_clusters, random_state=SEED)
-    return session.run(oracle, 90, batch=5), data
+    return session.run(oracle, 60, batch=5), data
 
 
 @pytest.mark.parametrize(

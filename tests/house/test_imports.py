@@ -12,8 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-
-SOURCE = Path(__file__).parents[2] / "src" / "clew"
+from tests.house.sources import FILES, SOURCE, parsed
 
 # From the lowest to the highest layer. A part may import the parts before it.
 LAYERS = (
@@ -167,7 +166,7 @@ def _imported_from(node: ast.ImportFrom, package: str) -> list[str]:
 def imported_modules(source: str, package: str) -> set[str]:
     """Every clew module that the source imports, anywhere in the file, by name or by string."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -189,9 +188,6 @@ def broken_rules(source: str, module: str, *, is_package: bool = False) -> list[
         for name in imported_modules(source, package)
         if part_of(name) not in allowed
     )
-
-
-FILES = sorted(SOURCE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
@@ -251,7 +247,7 @@ def real_imports(path: Path) -> set[str]:
     package = package.removesuffix("._")
     source = path.read_text(encoding="utf-8")
     found = imported_modules(source, package)
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
             within = {f"{node.module}.{name.name}" for name in node.names}
             found |= within & MODULES.keys()

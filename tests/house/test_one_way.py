@@ -7,18 +7,16 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
+from tests.house.sources import FILES, SOURCE, parsed
 
 import clew.cluster
 import clew.questions
 import clew.similarity
 from clew import _limits
 
-SOURCE = Path(__file__).parents[2] / "src" / "clew"
-FILES = sorted(SOURCE.rglob("*.py"))
 TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
 #: Limits that belong to one method alone, and say so there.
 LIMITS_OF_METHODS = {
@@ -36,7 +34,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    return {name: ast.parse(text) for name, text in TEXTS.items()}
+    return {name: parsed(text) for name, text in TEXTS.items()}
 
 
 @cache

@@ -135,6 +135,7 @@ def test_two_servers_write_at_once(
     with open_store(address) as store:  # a reader that never misses an entry
         while any(process.poll() is None for process in processes):
             seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
+            time.sleep(0.02)
         seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
         outputs = [process.communicate()[0] for process in processes]
         assert all(output.count("stored") == 60 for output in outputs)

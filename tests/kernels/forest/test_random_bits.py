@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.kernels.forest.random_bits import next_bits, random_below, random_unit, seed_stream
+from clew.kernels.random_bits import next_bits, random_below, random_unit, seed_stream
 
 
 def stream(seed, number, draw, n):

@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 from tests.reference import partitions as plain
 
-from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.partitions.advance import advance
-from clew.kernels.partitions.averages import add_average, expected_pairs
-from clew.kernels.partitions.blocks import draw_blocks
-from clew.kernels.partitions.draws import draw, random_order
-from clew.kernels.partitions.greedy import greedy_merges
-from clew.kernels.partitions.information import TIE_BREAK, question_values
-from clew.kernels.partitions.labels import best_partition
+from clew.kernels.partitions.labels import best_partition, greedy_merges
 from clew.kernels.partitions.pairs import (
-    core_features,
-    fill_below,
-    fill_log_odds,
-    number_of_pairs,
-)
-from clew.kernels.partitions.rows import draw_rows, row_log_odds
-from clew.kernels.partitions.smoothing import (
+    TIE_BREAK,
     BlockScoring,
+    add_average,
     add_same_probabilities,
     block_probabilities,
+    core_features,
+    expected_pairs,
+    fill_below,
+    fill_log_odds,
     group_probabilities,
+    number_of_pairs,
+    question_values,
     row_probabilities,
 )
-from clew.kernels.partitions.splits import draw_splits
+from clew.kernels.partitions.sampling import (
+    advance,
+    draw_blocks,
+    draw_rows,
+    draw_splits,
+    row_log_odds,
+)
 from clew.kernels.partitions.tables import (
     Answered,
     Groups,
@@ -40,6 +40,7 @@ from clew.kernels.partitions.tables import (
     move_row,
     split_group,
 )
+from clew.kernels.random_bits import draw, random_order, seed_stream
 
 N = 14
 BELOW = np.tri(N, k=-1, dtype=bool)

@@ -18,8 +18,6 @@ from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerPosterior
 from clew.trust.doubts import DOUBT
 
-__all__ = ["Explanation", "GivenAnswer", "chain_of_answers", "explanation", "row_number"]
-
 
 class GivenAnswer(NamedTuple):
     """An answer about both rows."""

@@ -14,8 +14,6 @@ from clew._parallel import blocks
 from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.graphs import NeighborSearch
 
-__all__ = ["RowPredictor"]
-
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 

@@ -33,15 +33,6 @@ from clew.graphs import NeighborSearch
 if TYPE_CHECKING:
     from clew.cluster.guided.guided_clustering import GuidedClustering
 
-__all__ = [
-    "NearRows",
-    "TinyGroups",
-    "answers_join_far_rows",
-    "are_groups_tiny",
-    "fit_records",
-    "tiny_groups",
-]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 from clew.kernels.forest.layout import Trees, fraction
-from clew.kernels.forest.random_bits import State, random_below, seed_stream
+from clew.kernels.random_bits import State, random_below, seed_stream
 
 
 @bare_kernel

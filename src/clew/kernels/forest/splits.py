@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
 from clew.kernels.forest.layout import Links, Node, Problem, Rules, Sample, Scratch
-from clew.kernels.forest.random_bits import State, random_below
+from clew.kernels.random_bits import State, random_below
 
 
 @bare_kernel

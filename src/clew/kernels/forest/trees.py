@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
 from clew.kernels.forest.layout import Links, Node, Problem, Rules, Sample, Scratch, Trees
-from clew.kernels.forest.random_bits import State, random_below, random_unit, seed_stream
 from clew.kernels.forest.splits import best_cut, pack
+from clew.kernels.random_bits import State, random_below, random_unit, seed_stream
 
 #: Largest bootstrap weight of a row: 7 bits of `Sample.drawn`. Further draws are ignored.
 MAX_DRAWS_OF_A_ROW = 127

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Answered", "Groups", "Scoring", "fill_tables", "group_sums", "move_row", "split_group"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clew.kernels.partitions.tables import Answered
 
-__all__ = ["AskedPairs"]
-
 Floats = NDArray[np.float64]
 
 

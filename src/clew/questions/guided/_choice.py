@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import Kind, Question, SecondsModel
-from clew.kernels.partitions.information import question_values
+from clew.kernels.partitions.pairs import question_values
 from clew.questions._answers import Key, key_of
 from clew.questions._group_questions import (
     Fragments,
@@ -22,8 +22,6 @@ from clew.questions._group_questions import (
 from clew.questions.guided._cores import CORE
 from clew.questions.guided._posterior import SameProbabilities, Singles
 from clew.questions.guided._triples import best_triples
-
-__all__ = ["Candidates"]
 
 #: Power of the smaller core's size in the value of a question.
 SIZE_POWER = 0.1

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.questions.guided._posterior import Singles
 
-__all__ = ["CORE", "cores", "count_cores"]
-
 Ints = NDArray[np.int64]
 
 #: The core of a row holds the rows that are in its group with a larger probability than this.

@@ -10,8 +10,6 @@ from scipy.special import expit, logit
 
 from clew.questions.guided._asked import AskedPairs
 
-__all__ = ["START_RATE", "ErrorRate", "error_rate"]
-
 Floats = NDArray[np.float64]
 
 #: Beta prior of the share of wrong answers.

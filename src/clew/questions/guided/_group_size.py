@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster
 
-__all__ = ["feature_scale", "rows_a_group"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

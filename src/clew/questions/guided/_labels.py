@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from clew.kernels.partitions.averages import expected_pairs
 from clew.kernels.partitions.labels import best_partition
-
-__all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "share_of_questions", "weight_of_new"]
+from clew.kernels.partitions.pairs import expected_pairs
 
 MAX_ITER = 30
 #: Labels from another start are used if their ``sum(P - t)`` is higher by more than this, so that

@@ -12,9 +12,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logit
 
-from clew.kernels.partitions.averages import add_average
-from clew.kernels.partitions.greedy import greedy_merges
-from clew.kernels.partitions.pairs import core_features, number_of_pairs
+from clew.kernels.partitions.labels import greedy_merges
+from clew.kernels.partitions.pairs import add_average, core_features, number_of_pairs
 from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import cores
@@ -39,8 +38,6 @@ from clew.questions.guided._start_labels import (
     unconstrained_labels,
 )
 from clew.questions.guided._within_ratio import WithinRatio
-
-__all__ = ["Model", "PairAnswer", "Pairs", "Start", "Step", "sampled", "unsampled"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,8 +11,6 @@ from clew._parallel import blocks
 from clew.cluster._kmeans import kmeans
 from clew.kernels.partitions.pairs import number_of_pairs
 
-__all__ = ["N_DIMENSIONS", "N_FEATURES", "START_WEIGHTS", "pair_features", "put_below"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

@@ -13,8 +13,6 @@ from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._pair_features import START_WEIGHTS
 from clew.questions.guided._posterior import Singles, Views, mirror
 
-__all__ = ["PairLogOdds", "robust_logistic"]
-
 Floats = NDArray[np.float64]
 
 #: Factor of the start weights of features, and the start weight of `WithinRatio`.

@@ -10,19 +10,18 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from clew._parallel import blocks, in_threads
-from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.partitions.advance import advance
-from clew.kernels.partitions.pairs import fill_below, number_of_pairs
-from clew.kernels.partitions.smoothing import (
+from clew.kernels.partitions.pairs import (
     BlockScoring,
     add_same_probabilities,
     block_probabilities,
+    fill_below,
     group_probabilities,
+    number_of_pairs,
     row_probabilities,
 )
+from clew.kernels.partitions.sampling import advance
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, fill_tables
-
-__all__ = ["N_PARTITIONS", "TOP_SHARE", "Posterior", "SameProbabilities", "Singles", "Views"]
+from clew.kernels.random_bits import seed_stream
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,10 +18,6 @@ from clew.questions.guided._cores import count_cores
 from clew.questions.guided._labels import expected_jaccard
 from clew.questions.guided._model import Model
 
-__all__ = [
-    "Readings",
-]
-
 
 class Readings(Strategy):
     """The public methods of `Guided` that read its model, as of the last update of the model."""

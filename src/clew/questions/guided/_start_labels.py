@@ -10,8 +10,6 @@ from scipy.spatial.distance import pdist, squareform
 from clew._warnings import silenced
 from clew.cluster.guided import GuidedClustering
 
-__all__ = ["start_labels", "start_share", "unconstrained_labels"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]

@@ -12,16 +12,6 @@ from scipy.special import xlogy
 from clew.answers import AUTO_KINDS, QUESTION_KINDS, Kind, SecondsModel
 from clew.exceptions import InvalidParameterError
 
-__all__ = [
-    "EVIDENCE",
-    "NONE_DIFFERS_EVIDENCE",
-    "Triple",
-    "best_triples",
-    "checked_kinds",
-    "joint_probabilities",
-    "triple_information",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]

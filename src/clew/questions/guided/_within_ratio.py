@@ -16,8 +16,6 @@ from clew._parallel import blocks
 from clew.kernels.partitions.pairs import number_of_pairs
 from clew.questions.guided._pair_features import put_below
 
-__all__ = ["WithinRatio"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

@@ -1,4 +1,4 @@
-"""Proposals to split each group in two, accepted with the probability that it is two groups."""
+"""One step of a sampled partition: splits of groups, moves of rows, merges of groups."""
 
 from __future__ import annotations
 
@@ -8,11 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
-from clew.kernels.forest.random_bits import random_below, random_unit
-from clew.kernels.partitions.draws import random_order
-from clew.kernels.partitions.tables import LOWEST, NONE, Answered, Groups, Scoring, split_group
+from clew.kernels.partitions.tables import (
+    LOWEST,
+    NONE,
+    Answered,
+    Groups,
+    Scoring,
+    fill_tables,
+    group_sums,
+    move_row,
+    split_group,
+)
+from clew.kernels.random_bits import draw, random_below, random_order, random_unit
 
-__all__ = ["draw_splits"]
+
+@kernel
+def advance(
+    groups: Groups,
+    log_odds: NDArray[np.float32],
+    answered: Answered,
+    scoring: Scoring,
+    n_tries: int,
+    state: NDArray[np.uint64],
+) -> None:
+    """Draw splits of groups, the group of each row, and merges; the tables are computed first."""
+    fill_tables(groups, log_odds)
+    draw_splits(groups, log_odds, answered, scoring, n_tries, state)
+    draw_rows(groups, log_odds, answered, scoring, state)
+    draw_blocks(groups, log_odds, answered, scoring, state)
+
 
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
@@ -198,3 +222,122 @@ def _score(sides: Sides, answered: Answered, scoring: Scoring) -> float:
     mean = total / (sides.count[0] * sides.count[1])
     alone = scoring.alone / min(sides.count[0], sides.count[1]) ** 2
     return mean + scoring.top_share * (top - mean) + evidence - alone - scoring.apart
+
+
+@kernel
+def draw_rows(
+    groups: Groups,
+    log_odds: NDArray[np.float32],
+    answered: Answered,
+    scoring: Scoring,
+    state: NDArray[np.uint64],
+) -> None:
+    """Draw the group of each row once, in random order."""
+    n = len(groups.label)
+    order = np.arange(n)
+    random_order(order, state)
+    score = np.empty(n + 1)
+    for at in order:
+        row = int(at)
+        k = groups.count[0]
+        row_log_odds(groups, row, answered, scoring, score)
+        n_options = k
+        if groups.size[groups.label[row]] > 1:
+            score[k] = scoring.alone
+            n_options += 1
+        to = draw(score, n_options, scoring.temperature, state)
+        if to != groups.label[row]:
+            move_row(groups, row, to, log_odds)
+
+
+@kernel
+def row_log_odds(
+    groups: Groups,
+    row: int,
+    answered: Answered,
+    scoring: Scoring,
+    score: NDArray[np.float64],
+) -> None:
+    """Compute the log-odds that a row belongs to each group, from the other rows of the group.
+
+    For the group of a single row it is `Scoring.alone`.
+    """
+    k = groups.count[0]
+    own = groups.label[row]
+    for a in range(k):
+        size = groups.size[a] - (1 if a == own else 0)
+        if size == 0:
+            score[a] = scoring.alone
+        else:
+            mean = groups.total[a, row] / size
+            score[a] = mean + scoring.top_share * (groups.top[a, row] - mean)
+    for p in range(answered.start[row], answered.start[row + 1]):
+        score[groups.label[answered.other[p]]] += answered.evidence[p]
+
+
+Floats = NDArray[np.float64]
+
+IMPOSSIBLE = -1e300
+
+
+@kernel
+def draw_blocks(
+    groups: Groups,
+    log_odds: NDArray[np.float32],
+    answered: Answered,
+    scoring: Scoring,
+    state: NDArray[np.uint64],
+) -> None:
+    """Draw for each group, in random order, whether it joins another group, and which."""
+    k = groups.count[0]
+    total, top, evidence = group_sums(groups, answered)
+    size = groups.size[:k].astype(np.float64)
+    into = np.arange(k)
+    order = np.arange(k)
+    random_order(order, state)
+    score = np.empty(k + 1)
+    for a in order:
+        if into[a] != a:
+            continue
+        for b in range(k):
+            mean = total[a, b] / (size[a] * size[b])
+            between = mean + scoring.top_share * (top[a, b] - mean) + evidence[a, b]
+            score[b] = IMPOSSIBLE if b == a or into[b] != b else between
+        score[k] = scoring.alone / size[a] ** 2 + scoring.apart
+        b = draw(score, k + 1, scoring.temperature, state)
+        if b < k:
+            into[a] = b
+            _add_group(total, top, evidence, a, b)
+            size[b] += size[a]
+    if (into != np.arange(k)).any():
+        _apply(groups, into)
+        fill_tables(groups, log_odds)
+
+
+@kernel
+def _add_group(total: Floats, top: Floats, evidence: Floats, a: int, b: int) -> None:
+    """Add the sums of group a to those of group b."""
+    for c in range(len(total)):
+        if c != b:
+            total[b, c] += total[a, c]
+            total[c, b] += total[c, a]
+            evidence[b, c] += evidence[a, c]
+            evidence[c, b] += evidence[c, a]
+            top[b, c] = max(top[b, c], top[a, c])
+            top[c, b] = top[b, c]
+
+
+@kernel
+def _apply(groups: Groups, into: NDArray[np.int64]) -> None:
+    """Relabel the rows after the merges; groups are numbered from 0."""
+    number = np.full(len(into), -1)
+    count = 0
+    for i in range(len(groups.label)):
+        a = groups.label[i]
+        while into[a] != a:
+            a = into[a]
+        if number[a] < 0:
+            number[a] = count
+            count += 1
+        groups.label[i] = number[a]
+    groups.count[0] = count

@@ -1,0 +1,15 @@
+"""The files of clew, each parsed once for all tests of the house."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "clew"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
