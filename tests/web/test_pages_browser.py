@@ -136,6 +136,28 @@ def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (568, 320), (1024, 768), (700, 600)])
+def test_a_screen_on_its_side(site: Any, visit: Any, width: int, height: int) -> None:
+    """Pictures stay large enough to see, and no word of an answer is cut off."""
+    ann = visit(site, viewport={"width": width, "height": height})
+    for kind in KINDS[:4]:
+        page = ann.go(f"/patterns/ask?kind={kind}")
+        settle(page, "patterns/ask")
+        heights = page.eval_on_selector_all(".shot img", "all => all.map(i => i.offsetHeight)")
+        assert min(heights) >= 90, (kind, heights)
+        cut = page.eval_on_selector_all(
+            ".ans .word",
+            "all => all.filter(w => w.scrollWidth > w.clientWidth + 1).map(w => w.innerText)",
+        )
+        assert cut == [], kind
+    ann.go("/patterns/ask?state=finished")
+    settle(ann.page, "patterns/ask")
+    code = ann.page.get_by_text("WOOL-7731")
+    code.scroll_into_view_if_needed()
+    assert code.bounding_box()["y"] + code.bounding_box()["height"] <= height
+
+
+@pytest.mark.slow
 def test_the_answer_bar_never_moves(site: Any, visit: Any) -> None:
     """The bar and don't-know stand at the same place for every kind of question."""
     for width, height in ((1440, 900), (390, 844), (320, 640)):

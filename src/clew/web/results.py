@@ -143,10 +143,10 @@ class Results:
                 self._counts = time.monotonic(), self._store.counts()
             return self._counts[1]
 
-    def add(self, n_answers: int, n_entries: int) -> None:
-        """Count what was stored just now."""
+    def add(self, n_answers: int, n_entries: int, since: float) -> None:
+        """Count what was stored after a moment, unless the counts are newer than that."""
         with self._lock:
-            if self._counts is not None:
+            if self._counts is not None and self._counts[0] < since:
                 at, counts = self._counts
                 self._counts = (
                     at,

@@ -223,8 +223,11 @@ $('#resplit')?.addEventListener('click', async ({currentTarget: button}) => {
   button.disabled = false;
 });
 function offerParts(parts) {  // the parts of a group: choose one, then split it off
-  const face = id =>
-    h('span', {class: 'mini'}, h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''}));
+  const face = id => {
+    const shown = $(`.pick[data-id="${CSS.escape(id)}"] > :first-child`)?.cloneNode(true);
+    const img = $('.pick img') && h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''});
+    return h('span', {class: 'mini'}, shown ?? img ?? h('span', {class: 'scrap', dir: 'auto'}, id));
+  };
   const part = ids => {
     const split = () => {
       box.close();

@@ -1,5 +1,5 @@
 // Every kind of question and every state of the asking page, without a server: for eyes, axe and screenshots.
-import {Failure, h, mount} from './ask.js';
+import {failure, h, mount} from './ask.js';
 
 const data = JSON.parse(document.getElementById('patterns-data').textContent),
       base = document.body.dataset.base ?? '';
@@ -91,7 +91,7 @@ if (root) {
   const transport = {
     lease: async () => ({...reply, questions: []}),
     send: async answers => {
-      if (fails) throw new Failure(...fails);
+      if (fails) throw failure(...fails);
       return {
         results: answers.map(one => ({submission_id: one.submission_id, status: 'stored'})),
         held: ['0', '1', '2'],
