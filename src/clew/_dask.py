@@ -114,16 +114,13 @@ def clear_errors() -> Iterator[None]:
         if type(error).__name__ == "KilledWorker":
             raise ClusterError(
                 "Dask's workers died while they computed one block, probably of too little memory: "
-                f"give each worker at least {_needed()}, or fewer threads ({error})"
+                f"give each worker at least six times the memory of a block of {BLOCK_ROWS:,} rows "
+                f"for each of its threads, or fewer threads ({error})"
             ) from error
         raise ClusterError(
             "the connection to Dask's scheduler was lost; nothing was changed. Start the cluster "
             f"again, and call fit again ({type(error).__name__}: {error})"
         ) from error
-
-
-def _needed() -> str:
-    return f"six times the memory of a block of {BLOCK_ROWS:,} rows for each of its threads"
 
 
 def checked_block(block: Any, start: int) -> NDArray[np.float64]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from scipy.spatial.distance import pdist
 
 from clew.cli import main
-from clew.cli._reading import with_media
-from clew.cli._rows import read_items
+from clew.cli._reading import RowsJob, read_rows, with_media
+from clew.cli._rows import Rows, read_items
+from clew.cli._words import Words
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.items import open_image
 
@@ -34,6 +37,12 @@ def photos(here: Path) -> Path:
 
 def ask(*arguments: object, reply: str = "s\nd\n") -> Result:
     return CliRunner().invoke(main, ["ask", *map(str, arguments)], input=reply)
+
+
+def rows_of(name: str) -> Rows:
+    options = dict.fromkeys(field.name for field in fields(RowsJob))
+    given = {"items": Path(name), "quiet": True, "model": "auto", "standardize": "auto"}
+    return read_rows(RowsJob(**options | given), Words(quiet=True))  # type: ignore[arg-type]
 
 
 def color_of(path: Path) -> tuple[int, ...]:
@@ -76,6 +85,31 @@ def test_regions_of_a_table_are_cut_out(photos):
     grouped = CliRunner().invoke(main, command)
     assert grouped.exit_code == 0, grouped.output
     assert "data:image/jpeg" in Path("report.html").read_text("utf-8")
+
+
+def test_a_table_that_names_files_or_parts_of_them_is_of_these(photos):
+    sheet = Image.new("RGB", (320, 30))
+    for at in range(8):
+        sheet.paste(COLORS[at % 2], (40 * at, 0, 40 * at + 40, 30))
+    sheet.save("sheet.png")
+    parts = [f"part {at},sheet.png,{40 * at},0,40,30" for at in range(8)]
+    Path("parts.csv").write_text("\n".join(["id,File,x,y,w,h", *parts]), "utf-8")
+    rows = rows_of("parts.csv")
+    assert rows.ids == [f"part {at}" for at in range(8)]
+    assert [color_of(rows.path(at)) for at in range(8)] == [*COLORS] * 4
+    distance = pdist(rows.X).reshape(-1)
+    is_same = pdist(np.arange(8)[:, None] % 2, "hamming") == 0
+    assert distance[is_same].max() < distance[~is_same].min()
+    assert "8 images" in ask("parts.csv", "-n", 2).output
+    # Numbers of one's own are features, as before.
+    Path("own.csv").write_text("id,path,a\np,photos/0.png,1\nq,photos/1.png,2\n", "utf-8")
+    assert rows_of("own.csv").X.shape == (2, 1)
+    Path("xy.csv").write_text("id,path,x,y\np,photos/0.png,1,3\nq,photos/1.png,2,5\n", "utf-8")
+    assert rows_of("xy.csv").X.shape == (2, 2)
+    Path("out.csv").write_text("id,path,x,y,width,height\np,sheet.png,0,0,-5,3\n", "utf-8")
+    refused = ask("out.csv")
+    assert refused.exit_code == 1
+    assert "none of 1 items can be used; p: " in refused.output
 
 
 def test_sounds_are_shown_as_spectrograms_and_texts_as_they_are(here):

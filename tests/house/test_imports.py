@@ -74,6 +74,7 @@ SHARED_HELPERS = {
         "clew.cluster.kmeans",
         "clew.questions",
     ),
+    "clew.collections._tables": ("clew.cli",),
     "clew.constraints._files": ("clew.cli",),
     "clew.constraints._ids": ("clew.session",),
     "clew.constraints._from_labels": ("clew.questions",),

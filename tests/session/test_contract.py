@@ -220,6 +220,14 @@ def test_items_that_are_set_aside_are_in_no_group_and_not_asked_about(strategy: 
     assert np.array_equal(asking.result().labels_, first.labels_)
 
 
+@pytest.mark.parametrize("ids", ["item 00", b"item 00", 3])
+def test_one_id_is_no_list_of_ids(ids: object) -> None:
+    asking = session()
+    for call in (asking.set_aside, asking.restore_items):
+        with pytest.raises(InvalidArgumentError, match="expected several ids"):
+            call(ids)
+
+
 @pytest.mark.parametrize("n_left", [0, 1, 2])
 @pytest.mark.parametrize("strategy", ["guided", "random"])
 def test_all_items_may_be_set_aside(strategy: str, n_left: int) -> None:
@@ -317,6 +325,7 @@ class TestSnapshot:
         ("change", "message"),
         [
             ({"ids": IDS[::-1]}, "its items differ"),
+            ({"X": X + 0.5}, "its features differ"),
             ({"strategy": "random"}, "its strategy differ"),
             ({"log": 3}, "its entries differ"),
             ({"data": b"nothing"}, "no snapshot"),
@@ -327,5 +336,6 @@ class TestSnapshot:
         parameters = {"ids": IDS, "strategy": "most_probable", "random_state": 0} | change
         log = going.log[: parameters.pop("log", 6)]
         data = parameters.pop("data", going.snapshot())
+        points = parameters.pop("X", X)
         with pytest.raises(InvalidDataError, match=message):
-            Session.restore(X, data, log, **parameters)
+            Session.restore(points, data, log, **parameters)

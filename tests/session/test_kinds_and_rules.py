@@ -1,6 +1,7 @@
 """Sessions that ask about groups, in minutes; rules as annotators."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clew import Session
@@ -132,6 +133,17 @@ def test_bad_rules_are_refused():
         session.add_rule("rule", [("item 0", "nothing")])
     with pytest.raises(InvalidConstraintsError, match="judges no pair"):
         session.add_rule("rule", lambda name: None)
+    with pytest.raises(InvalidConstraintsError, match="cannot be compared"):
+        session.add_rule("rule", lambda name: [name])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.float32("nan"), pd.NA, pd.NaT])
+def test_items_of_which_the_key_is_missing_have_nothing_in_common(missing):
+    photos = pd.DataFrame({"photo": ["a", "a", "b", "b", *[missing] * 44]}, dtype=object)
+    session = session_of().add_rule("photo", lambda row: row["photo"], "different", meta=photos)
+    assert [answer.question.rows for answer in session.answers] == [(0, 1), (2, 3)]
+    session.add_rule("photo", lambda photo: photo, "different", meta=photos["photo"])
+    assert [answer.question.rows for answer in session.answers] == [(0, 1), (2, 3)]
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])

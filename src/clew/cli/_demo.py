@@ -24,8 +24,8 @@ from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._models import build_model
+from clew.cli._options import add_collection
 from clew.cli._outputs import check_folder, csv_text, write_folder
-from clew.cli._projects import add_collection
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows
 from clew.cli._words import Advance, Words, counted

@@ -26,9 +26,9 @@ from clew.cli._groups import (
     saved_bytes,
 )
 from clew.cli._models import build_model, features_for
+from clew.cli._options import project_and_store
 from clew.cli._outputs import check_writable, write_or_keep, write_with_table
 from clew.cli._project_rows import answers_of_project, rows_of_items
-from clew.cli._projects import project_and_store
 from clew.cli._reading import RowsJob, read_rows, with_records
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clew.answers import Answer, Entry, Retraction, standing
-from clew.cli._projects import project_and_store
+from clew.cli._options import project_and_store
 from clew.cli._reading import Pictures
 from clew.cli._rows import Rows, from_table
 from clew.cli._words import Words, counted

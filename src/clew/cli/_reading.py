@@ -1,4 +1,4 @@
-"""The rows to group: features, distances, images or texts; the person is asked if unclear."""
+"""The rows to group: features, distances or media; the person is asked if unclear."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from clew._text import SEPARATORS, are_numbers_between_spaces
 from clew.cli._rows import STDIN, Rows, Standardize, read_distances, read_ids, read_items
 from clew.cli._words import Words, counted, printable
-from clew.collections import read_collection
+from clew.collections import Collection, read_collection
 from clew.collections._files import kind_of_folder, kind_of_name
+from clew.collections._tables import BOXES, PATHS, SPANS
 from clew.constraints._files import Layout, named_rows
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features import compute, read_images, read_texts
 from clew.features.images import find_images
-from clew.items import Item, ItemKind, LeftOut, Media
+from clew.items import Item, LeftOut, Media
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, read_table
 
@@ -123,6 +124,8 @@ def _rows(job: RowsJob, words: Words) -> Rows:
         return images_of(job, words)
     if seems_texts(job) and not job.distances and job.media is None:
         return texts_of(job, words)
+    if (named := _items_that_are_files(job)) is not None:
+        return _of_media(job, words, named)
     if job.model != "auto":
         raise InvalidDataError(
             f"{job.items} holds rows, which are features themselves; --features {job.model} is for "
@@ -199,7 +202,7 @@ def images_of(job: RowsJob, words: Words) -> Rows:
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
     kind = kind_of_folder(folder)
     if kind != "image":
-        return _of_other_media(job, words, kind)
+        return _of_media(job, words, read_collection(folder, kind=kind, n_jobs=job.jobs))
     with words.bar("Reading images") as advance:
         images = read_images(
             folder, model=job.model, cache=cache_folder(), n_jobs=job.jobs, callback=advance
@@ -212,12 +215,42 @@ def images_of(job: RowsJob, words: Words) -> Rows:
     return items._replace(folder=folder, n_left_out=len(images.left_out))
 
 
-def _of_other_media(job: RowsJob, words: Words, kind: ItemKind) -> Rows:
-    """Return the sounds or texts of a folder with their features."""
-    from clew.cli._reading import Pictures
+def _items_that_are_files(job: RowsJob) -> Collection | None:
+    """Return the items of a table whose rows name files, or parts of them, and hold no features."""
+    path = job.items
+    is_read_as_usual = (job.format, job.columns_wanted) == (Format(), Columns())
+    if not is_read_as_usual or job.distances is not None or job.media or job.ids or path == STDIN:
+        return None
+    if path.suffix.lower() not in TABLES:
+        return None
+    frame = read_table(path).frame
+    paths = [name for name in frame if str(name).lower() in PATHS]
+    if not paths or not len(frame):
+        return None
+    first = str(frame[paths[0]].iloc[0])
+    if kind_of_name(first) is None or not (path.parent / first).is_file():
+        return None
+    names = {str(name).lower(): name for name in frame}
+    parts = {name for part in (*BOXES, *SPANS) if set(part) <= set(names) for name in part}
+    about_files = [names[name] for name in {"id", "kind", *PATHS, *parts} & set(names)]
+    if len(frame.drop(columns=about_files).select_dtypes("number").columns):
+        return None
+    return read_collection(path, n_jobs=job.jobs)
 
-    collection = read_collection(job.items, kind=kind, n_jobs=job.jobs)
-    media = Media(job.items)
+
+def _of_media(job: RowsJob, words: Words, collection: Collection) -> Rows:
+    """Return images, sounds or texts with their features."""
+    if collection.left_out and not collection.items:
+        first = collection.left_out[0]
+        raise InvalidDataError(
+            f"{job.items}: none of {len(collection.left_out):,} items can be used; {first.id}: "
+            f"{first.reason}"
+        )
+    kinds = sorted({item.kind for item in collection.items})
+    if len(kinds) != 1:
+        raise InvalidDataError(f"{job.items} has items of {len(kinds)} kinds: {', '.join(kinds)}")
+    (kind,) = kinds
+    media = Media(collection.root)
     with words.bar(f"Reading {kind}s") as advance:
         found = compute(
             collection.items, media, model=job.model, cache=cache_folder(), n_jobs=job.jobs,
@@ -232,7 +265,7 @@ def _of_other_media(job: RowsJob, words: Words, kind: ItemKind) -> Rows:
     if kind == "text":
         return rows._replace(texts=[media.text(item) for item in items])
     shown = Pictures(media, items, cache_folder() / "shown")
-    return rows._replace(folder=job.items, picture=shown, n_left_out=len(left_out))
+    return rows._replace(folder=collection.root, picture=shown, n_left_out=len(left_out))
 
 
 def _notes(

@@ -7,6 +7,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
@@ -427,7 +428,7 @@ def _from_table(path: Path, content: bytes | None, form: Format, columns: Column
     source = "standard input" if path == STDIN else str(path)
     table = table_of(content, str(path), form, columns)
     if form.header is None and _has_hidden_header(table.frame):
-        table = table_of(content, str(path), Format(*_with_header(form)), columns)
+        table = table_of(content, str(path), replace(form, header=True), columns)
     if columns.id_column is None and table.ids is None and _has_hidden_ids(table.frame):
         first = str(table.frame.columns[0])
         wanted = Columns(first, columns.columns, columns.drop)
@@ -443,10 +444,6 @@ def _from_table(path: Path, content: bytes | None, form: Format, columns: Column
         return _Given(values, table.ids, notes)
     order, ids, note = _matched(source, table)
     return _Given(values if order is None else values[:, order], ids, [*notes, *note])
-
-
-def _with_header(form: Format) -> tuple[Any, ...]:
-    return form.sep, form.decimal, True, form.encoding
 
 
 def _has_hidden_header(frame: pd.DataFrame) -> bool:

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from clew.cli._options import QUIET
-from clew.cli._projects import PROJECT, project_and_store
+from clew.cli._options import PROJECT, QUIET, project_and_store
 from clew.cli._words import printable
 from clew.exceptions import InvalidParameterError
 

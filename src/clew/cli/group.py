@@ -12,6 +12,7 @@ import click
 from clew.cli._options import (
     INPUT,
     OUTPUT,
+    PROJECT,
     Names,
     NamesOrFile,
     check_outputs,
@@ -21,8 +22,8 @@ from clew.cli._options import (
     output_option,
     report_option,
     rows_options,
+    take_project,
 )
-from clew.cli._projects import PROJECT, take_project
 
 if TYPE_CHECKING:
     from clew.cli._groups import Saved

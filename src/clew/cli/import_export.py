@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clew.cli._options import QUIET, output_option
-from clew.cli._projects import PROJECT, project_and_store
+from clew.cli._options import PROJECT, QUIET, output_option, project_and_store
 from clew.cli._words import INTERRUPTED, counted, printable
 from clew.exceptions import FileFormatError
 

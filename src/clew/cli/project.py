@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli._options import OUTPUT, QUIET
-from clew.cli._projects import (
+from clew.cli._options import (
+    OUTPUT,
     PROJECT,
+    QUIET,
     add_collection,
     collection_options,
     login_name,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli._options import QUIET
-from clew.cli._projects import PROJECT, find_project
+from clew.cli._options import PROJECT, QUIET, find_project
 from clew.exceptions import InvalidParameterError, MissingDependencyError, ProjectNotFoundError
 from clew.web.settings import WebSettings, is_loopback
 

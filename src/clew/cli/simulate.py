@@ -10,13 +10,14 @@ import click
 from clew.cli._options import (
     INPUT,
     OUTPUT,
+    PROJECT,
     Kinds,
     check_outputs,
     n_groups_option,
     output_option,
     rows_options,
+    take_project,
 )
-from clew.cli._projects import PROJECT, take_project
 
 STRATEGIES = (
     "guided",

@@ -9,15 +9,17 @@ from typing import Any
 import click
 
 from clew.cli._options import (
+    PROJECT,
     check_outputs,
     check_standardize,
     is_given,
     n_groups_option,
     output_option,
+    project_and_store,
     report_option,
     rows_options,
+    take_project,
 )
-from clew.cli._projects import PROJECT, project_and_store, take_project
 
 #: What the file of each option holds, for messages.
 INPUTS = {"items": "the rows", "ids": "the ids (--ids)"}

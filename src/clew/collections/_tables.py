@@ -55,13 +55,9 @@ def read_sheet(path: Path, form: Format, columns: Columns) -> Sheet:
             f"{path} has no column of ids; add a column id whose values are unique, or name one "
             f"with --id-column (columns are {', '.join(map(str, table.frame.columns))[:200]})"
         )
-    cells = {str(name): _plain_column(table.frame[name]) for name in table.frame}
+    cells = {str(name): list(map(plain, column.tolist())) for name, column in table.frame.items()}
     lines = table.lines or range(1, len(table.ids) + 1)
     return Sheet(table.ids, cells, lines, table.notes)
-
-
-def _plain_column(column: pd.Series) -> list[Any]:
-    return [plain(value) for value in column.tolist()]
 
 
 def plain(value: Any) -> Any:

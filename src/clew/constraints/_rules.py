@@ -182,11 +182,26 @@ def _keys(key_of: KeyOf, ids: RowIds | None, meta: Sequence[Any] | None, n_sampl
         raise InvalidConstraintsError(
             f"meta has {len(items)} entries; it must have one for each of {n_samples} items"
         )
+    if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a data frame: its rows
+        items = items.to_dict("records")
     number: dict[Hashable, int] = {}
     keys = [key_of(item) for item in items]
-    return np.array(
-        [-1 if key is None else number.setdefault(key, len(number)) for key in keys], np.int64
-    )
+    try:
+        return np.array(
+            [-1 if _is_missing(key) else number.setdefault(key, len(number)) for key in keys],
+            np.int64,
+        )
+    except TypeError as error:
+        raise InvalidConstraintsError(
+            "the function of a rule returns a text, a number, a tuple or None for each item; "
+            f"what it returned cannot be compared: {error}"
+        ) from error
+
+
+def _is_missing(key: Hashable | None) -> bool:
+    """Whether a key is ignored: None, or a missing value of a table (NaN, NaT, pandas.NA)."""
+    is_nan = isinstance(key, float | np.floating) and np.isnan(key)
+    return key is None or bool(is_nan) or type(key).__name__ in ("NAType", "NaTType")
 
 
 def _all_pairs(keys: Ints) -> Ints:

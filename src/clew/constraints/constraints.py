@@ -321,11 +321,12 @@ class Constraints(FromArrays, ExchangedAnswers):
         pairs : array-like of shape (n_pairs, 2) or callable
             The pairs that the rule judges, by ids if there are ids, otherwise by row numbers. Or a
             function that takes the `meta` of an item, or without it the id, and returns what the
-            item has in common with others, such as the photo that it is cut from; None: nothing.
+            item has in common with others, such as the photo that it is cut from; None or a missing
+            value: nothing.
         answer : {"same", "different"} or sequence of str, default="same"
             What the rule says, of all pairs or of each.
         meta : sequence of length n_samples, default=None
-            What the function gets for each item.
+            What the function gets for each item. Of a data frame, a row as a dictionary.
         X : array-like of shape (n_samples, n_features), default=None
             Features, by which items that a function calls the same are connected to near ones.
 

@@ -1,4 +1,4 @@
-"""The files of an export, by their names: the command line and the app write the same ones."""
+"""The files of an export by their names, and folders of media by group, with a way back."""
 
 from __future__ import annotations
 

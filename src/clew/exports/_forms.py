@@ -212,9 +212,8 @@ def label_studio(members: Sequence[Member], root: Path) -> dict[str, bytes]:
             data: dict[str, Any] = {tag: text}
         else:
             data = {tag: f"/data/local-files/?d={quote(str(item.path))}"}
-        task = tasks.setdefault(
-            key, {"data": data | {"clew_id": key}, "predictions": [_prediction()]}
-        )
+        predictions = [{"model_version": "clew", "result": []}]
+        task = tasks.setdefault(key, {"data": data | {"clew_id": key}, "predictions": predictions})
         if member.group is not None:
             task["predictions"][0]["result"].append(_result(member, kind, sizes, has_boxes))
             scores = task["predictions"][0].setdefault("scores", [])
@@ -227,10 +226,6 @@ def label_studio(members: Sequence[Member], root: Path) -> dict[str, bytes]:
         "tasks.json": _json(list(tasks.values())),
         "interface.xml": _interface(tag, kind, titles, has_boxes).encode(),
     }
-
-
-def _prediction() -> dict[str, Any]:
-    return {"model_version": "clew", "result": []}
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""Posterior probabilities of groups given answers: loopy belief propagation."""
+"""Posterior probabilities of groups given answers: mean field, and loopy belief propagation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a k-means iteration besides matrix products: cheapest groups, sums by group."""
+"""The parts of a k-means iteration besides matrix products, and penalties for violated answers."""
 
 from __future__ import annotations
 

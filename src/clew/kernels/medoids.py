@@ -1,4 +1,4 @@
-"""Swaps of medoids: the change of cost for all medoids at once, and the search for swaps.
+"""Medoids: the change of cost for all of them at once, swaps, shared rows, alternation.
 
 E. Schubert and P. J. Rousseeuw, "Fast and eager k-medoids clustering", Information Systems 101,
 2021: the changes of the cost by exchanging any of K medoids for a row take one pass over the rows.

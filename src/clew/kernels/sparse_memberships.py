@@ -1,4 +1,4 @@
-"""Memberships of many groups: a few candidate groups for each row, the most probable ones."""
+"""Memberships of many groups: the most probable few of each row, and what answers do to them."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ from clew.questions.active_subclustering import ActiveSubclustering
 from clew.questions.baselines import MostProbable, RandomPairs, Uncertain
 from clew.questions.cac1 import CAC1
 from clew.questions.cobras import COBRA, COBRAS
-from clew.questions.correlation_information import CorrelationInformation
 from clew.questions.expected_change import ExpectedChange
 from clew.questions.explore_consolidate import ExploreConsolidate, MinMax
 from clew.questions.guided import Guided
 from clew.questions.information import (
+    CorrelationInformation,
     odd_one_out_information,
     pair_information,
     triplet_information,

@@ -1,4 +1,4 @@
-"""What strategies compute from the data: probabilities of pairs, their order, and groups."""
+"""What strategies compute from data: probabilities of pairs, their order, representatives."""
 
 from __future__ import annotations
 

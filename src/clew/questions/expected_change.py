@@ -338,7 +338,8 @@ class Changes:
         n = len(self._tree.items)
         is_split = ~self._is_join[blocks]
         nodes[is_split] = np.column_stack([merges[is_split] + n, np.full(is_split.sum(), -1)])
-        parts = np.array_split(np.arange(len(blocks)), self._n_parts(len(blocks)))
+        n_parts = min(int(effective_n_jobs(self._n_jobs)), len(blocks))
+        parts = np.array_split(np.arange(len(blocks)), n_parts)
         while len(self._scratch) < len(parts):
             self._scratch.append(_scratch(n, len(self._tree.parent), min(N_SLOTS, n + 2)))
 
@@ -356,9 +357,6 @@ class Changes:
 
         in_threads(compute, range(len(parts)), n_jobs=self._n_jobs)
         return result
-
-    def _n_parts(self, n_blocks: int) -> int:
-        return min(int(effective_n_jobs(self._n_jobs)), n_blocks)
 
     def _local_agreements(self) -> NDArray[np.float64]:
         """Return the agreements if only the groups of the pair change: heuristic H2."""

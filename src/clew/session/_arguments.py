@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +38,13 @@ def with_rows(X: Any, new: Any) -> Any:
         raise InvalidDataError(
             f"the features of the new items do not fit those of the session: {error}"
         ) from error
+
+
+def ids_of(ids: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """Refuse one text in place of several ids."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise InvalidArgumentError(f"expected several ids, got {ids!r}; one id is [{ids!r}]")
+    return tuple(ids)
 
 
 def check_number(name: str, value: object, *, low: int) -> None:

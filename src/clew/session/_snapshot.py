@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from clew.answers import Entry, Question
 from clew.exceptions import InvalidDataError
+from clew.session._items import Items
 from clew.session._loop import Loop
 from clew.session._quality import Check
 
-VERSION: Final = 2
+VERSION: Final = 3
 #: Arrays of the strategy have names that begin with this.
 STRATEGY: Final = "strategy."
 
@@ -34,6 +35,7 @@ def snapshot_of(
         "version": VERSION,
         "parameters": dict(parameters),
         "items": digest(map(str, loop.items.ids.names)),
+        "features": _content_of(loop.items),
         "strategy": loop.strategy_name,
         "n_entries": len(loop.log.entries),
         "entries": digest(entry.id for entry in loop.log.entries),
@@ -75,14 +77,15 @@ def resume(loop: Loop, header: Mapping[str, Any], entries: Sequence[Entry]) -> N
     n = header["n_entries"]
     fits = {
         "items": header["items"] == digest(map(str, loop.items.ids.names)),
+        "features": header["features"] == _content_of(loop.items),
         "strategy": header["strategy"] == loop.strategy_name,
         "entries": n <= len(entries) and header["entries"] == digest(e.id for e in entries[:n]),
     }
     if not all(fits.values()):
         wrong = ", ".join(name for name, is_equal in fits.items() if not is_equal)
         raise InvalidDataError(
-            f"the snapshot is of another session: its {wrong} differ; pass the items, the strategy "
-            "and the log of the session that wrote it"
+            f"the snapshot is of another session: its {wrong} differ; pass the items, features, "
+            "strategy and log of the session that wrote it, or apply the log to a new Session"
         )
     loop.queue.set_state(
         [loop.named(_question(one)) for one in header["asked"]],
@@ -96,6 +99,12 @@ def resume(loop: Loop, header: Mapping[str, Any], entries: Sequence[Entry]) -> N
 def _plain(value: Any) -> Any:
     """Return numbers of NumPy and sequences as JSON has them."""
     return value.item() if isinstance(value, np.generic) else list(value)
+
+
+def _content_of(items: Items) -> str:
+    """Return a checksum of features or distances."""
+    content = np.ascontiguousarray(items.X) if items.is_known else np.empty(0)
+    return hashlib.sha256(content.data).hexdigest()
 
 
 def digest(names: Any) -> str:

@@ -24,6 +24,7 @@ from clew.session._arguments import (
     as_standardize,
     check_edit,
     check_number,
+    ids_of,
     kinds_of,
     positive,
     with_rows,
@@ -473,7 +474,7 @@ class Session:
         InvalidConstraintsError
             If an id is unknown, or there is none.
         """
-        return self.edit(Edit("set_aside", tuple(ids), annotator=annotator, note=note))
+        return self.edit(Edit("set_aside", ids_of(ids), annotator=annotator, note=note))
 
     def restore_items(self, ids: Iterable[Hashable], *, annotator: str = "") -> Self:
         """Take items back that were set aside.
@@ -494,7 +495,7 @@ class Session:
         InvalidConstraintsError
             If an id is unknown.
         """
-        names = list(ids)
+        names = ids_of(ids)
         self._loop.log.rows_of(names)
         self.apply(brought_back(self.edits, names, annotator))
         return self
@@ -556,11 +557,11 @@ class Session:
         pairs : sequence of pairs of ids, or callable
             The pairs that the rule judges. Or a function that takes the `meta` of an item, or
             without it the id, and returns what the item has in common with others, such as the
-            photo that it is cut from; None: nothing.
+            photo that it is cut from; None or a missing value: nothing.
         answer : {"same", "different"} or sequence of str, default="same"
             What the rule says, of all pairs or of each.
         meta : sequence of length n_items, default=None
-            What the function gets for each item.
+            What the function gets for each item. Of a data frame, a row as a dictionary.
 
         Returns
         -------

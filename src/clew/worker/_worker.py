@@ -1,4 +1,4 @@
-"""The loop of a worker: learn what people say, suggest what to ask, publish the groups."""
+"""The loop of a worker: learn what people say, suggest what to ask, publish groups, keep state."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, strategies as st
 from tests.reference import cuts as reference
 
 from clew.kernels.forest.layout import make_scratch
-from clew.kernels.forest.splits import best_cut_counts, best_cut_links, best_cut_sorted
+from clew.kernels.forest.trees import best_cut_counts, best_cut_links, best_cut_sorted
 
 
 @st.composite

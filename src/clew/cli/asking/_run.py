@@ -14,9 +14,9 @@ from types import FrameType
 import click
 
 from clew._files import check_regular
+from clew.cli._options import project_and_store
 from clew.cli._outputs import check_writable
 from clew.cli._project_rows import StoreLog
-from clew.cli._projects import project_and_store
 from clew.cli._reading import cache_folder, read_rows, with_records
 from clew.cli._rows import Rows
 from clew.cli._words import FAILED, Words, counted

@@ -9,13 +9,15 @@ import click
 
 from clew.cli._options import (
     OUTPUT,
+    PROJECT,
     Kinds,
     check_different_files,
     is_given,
+    login_name,
     n_groups_option,
     rows_options,
+    take_project,
 )
-from clew.cli._projects import PROJECT, login_name, take_project
 
 #: What the file of each parameter holds, for messages.
 WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}

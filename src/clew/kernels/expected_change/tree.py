@@ -1,4 +1,4 @@
-"""The tree of merges of constrained Kruskal, and its cut at a number of groups."""
+"""The tree of merges of constrained Kruskal, its cut, and the blocks that an answer may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data structures of tree growth: data, links, parameters, nodes and buffers."""
+"""The data structures of tree growth, and the paths of rows through grown trees."""
 
 from __future__ import annotations
 

@@ -50,19 +50,7 @@ class AskedPairs(NamedTuple):
         return AskedPairs(*joined)
 
     def evidence(self, n_rows: int, rates: Floats) -> Answered:
-        """Return the log-likelihood ratios of the answers as a symmetric sparse matrix.
-
-        Parameters
-        ----------
-        n_rows : int
-            Number of rows.
-        rates : ndarray of shape (n_answers,)
-            Probability that each answer is wrong.
-
-        Returns
-        -------
-        Answered
-        """
+        """Return the log-likelihood ratios of answers that are wrong with `rates` (n_answers,)."""
         value = self.weights * np.log((1 - rates) / rates) * np.where(self.same, 1.0, -1.0)
         i, j = self.rows.T
         first, second = np.concatenate((i, j)), np.concatenate((j, i))

@@ -49,18 +49,8 @@ Pair = tuple[int, int]
 class Candidates:
     """All pairs, ranked by the information in their answers, given the answers so far.
 
-    Parameters
-    ----------
-    same : SameProbabilities
-        Probabilities of all pairs.
-    log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds of pairs from features: breaks ties in favor of near pairs of typical rows.
-    labels : ndarray of shape (n_rows,), int64
-        Groups.
-    taken : ndarray of shape (n_rows, n_rows), bool
-        Pairs that were asked before; symmetric.
-    error : float
-        Probability of a wrong answer.
+    `log_odds` (n_rows, n_rows) from features break ties in favor of near pairs of typical rows;
+    `labels` (n_rows,) are groups; `taken` (n_rows, n_rows), symmetric, were asked before.
     """
 
     def __init__(
@@ -92,20 +82,9 @@ class Candidates:
         )
 
     def best(self, n: int, pending: Iterable[Pair] = ()) -> list[Pair]:
-        """Choose pairs for one batch.
+        """Choose at most `n` pairs for a batch that has the pairs `pending` already; best first.
 
-        Parameters
-        ----------
-        n : int
-            Number of questions, at most.
-        pending : iterable of pairs, default=()
-            Pairs of the same batch that were chosen before.
-
-        Returns
-        -------
-        list of pairs
-            The most informative first. As long as such pairs are left, no row is in two questions,
-            and no two questions are about the same two cores.
+        As long as such pairs are left, no row, and no two cores, are in two questions.
         """
         taken = list(pending)
         wanted = n + len(taken)
@@ -145,30 +124,11 @@ class Candidates:
         n_confirm: int = 0,
         without: frozenset[int] = frozenset(),
     ) -> list[Question]:
-        """Choose questions of several kinds by their information per second.
+        """Choose at most `n` questions by their information per second, best first.
 
-        Parameters
-        ----------
-        n : int
-            Number of questions, at most.
-        kinds : tuple of str
-            Kinds that may be asked.
-        seconds : SecondsModel
-            Seconds that answers take.
-        pending : sequence of Question
-            Questions that wait for an answer.
-        asked : collection of keys
-            Keys of earlier questions about three rows, which are not asked again.
-        n_confirm : int, default=0
-            Number of earlier confirm questions.
-        without : frozenset of int, default=frozenset()
-            Rows that no question about groups shows.
-
-        Returns
-        -------
-        list of Question
-            The best first. As long as there are such questions, no two are about the same cores,
-            pending ones included.
+        As long as there are such questions, no two, `pending` ones included, are about the same
+        cores. Keys of `asked` questions about three rows are not repeated, and `without` are rows
+        that no question about groups shows; `n_confirm` counts earlier confirm questions.
         """
         wanted = (kinds, seconds, n_confirm, without)
         if self._ranked_kinds is None or self._ranked_kinds[0] != wanted:

@@ -26,17 +26,7 @@ def cores(same: Singles, i: int, j: int) -> tuple[Ints, Ints]:
 
 
 def count_cores(same: Singles) -> int:
-    """Count disjoint cores: remove the rows of the largest core, and repeat with the rows left.
-
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group; 1 on the diagonal.
-
-    Returns
-    -------
-    int
-    """
+    """Count disjoint cores of `same` (n_rows, n_rows), removing the largest one by one."""
     near = same > CORE
     left = np.ones(len(same), np.bool_)
     count = 0

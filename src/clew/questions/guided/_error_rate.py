@@ -60,21 +60,8 @@ START_RATE = ErrorRate(PRIOR[0] / sum(PRIOR), np.empty(0), {})
 
 
 def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
-    """Estimate the share of wrong answers, overall and for each annotator.
+    """Estimate the share of wrong answers; `wrong` (n_answers,) is each one's probability.
 
-    Parameters
-    ----------
-    asked : AskedPairs
-        Answers, with the log-odds that were predicted for them.
-    wrong : ndarray of shape (n_answers,)
-        Probability that each answer is wrong, under the sampled partitions.
-
-    Returns
-    -------
-    ErrorRate
-
-    Notes
-    -----
     The average of two posteriors. One is of the answers as they were predicted before they were
     given: it is too low, because informative questions are those that are hard to predict. The
     other counts the answers that the partitions contradict: it is near the truth, but too high

@@ -23,23 +23,8 @@ LARGEST_FACTOR = 3.0
 
 
 def rows_a_group(distances: Floats, ward: Floats, n_clusters: int | None) -> float:
-    """Return the mean number of rows in a group: given, or from silhouettes of Ward's cuts.
+    """Return the mean number of rows in a group: given, or from silhouettes of cuts of a tree.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_rows, n_rows)
-        Distances.
-    ward : ndarray of shape (n_rows - 1, 4)
-        Tree of Ward's linkage, as SciPy returns it.
-    n_clusters : int or None
-        Number of groups, if it is known.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
     Silhouettes favor few groups where data have a direction of large variance but no groups, so
     numbers far from the typical one need a clearly better silhouette.
     """

@@ -56,19 +56,9 @@ class JaccardLabels(NamedTuple):
         return cls(labels, average, _clipped(expected_jaccard(average, labels)))
 
     def updated(self, same: NDArray[np.float32], start: NDArray[np.int64]) -> JaccardLabels:
-        """Find labels for a new average.
+        """Find labels for a new average `same` (n_rows, n_rows), in half precision, diagonal 1.
 
-        Parameters
-        ----------
-        same : ndarray of shape (n_rows, n_rows), float32
-            Average probability that a pair is in one group, in half precision: a saved state has
-            it. 1 on the diagonal.
-        start : ndarray of shape (n_rows,), int64
-            Labels from which the search starts, in addition to the present ones.
-
-        Returns
-        -------
-        JaccardLabels
+        The search starts from the present labels, and from `start` (n_rows,).
         """
         threshold = self.jaccard / (1 + self.jaccard)
         labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
@@ -90,28 +80,11 @@ def cut_at(
     labels: NDArray[np.int64],
     n_clusters: int,
 ) -> NDArray[np.int64]:
-    """Merge or split groups until there are as many as wanted.
+    """Merge or split the groups `labels` (n_rows,) until there are `n_clusters`.
 
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group.
-    log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds from features: they rank pairs that are probably not of one group.
-    labels : ndarray of shape (n_rows,), int64
-        Groups, which are merged, or split, as wholes.
-    n_clusters : int
-        Number of groups wanted, `n_rows` at most.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int64
-
-    Notes
-    -----
-    A cut of Ward's linkage, which merges small groups first, so that a few rows that fit nowhere
-    do not take the place of a group. Distances within groups are divided by 1,000, so that groups
-    are complete before any two are merged.
+    A cut of Ward's linkage of `same` and `log_odds` (n_rows, n_rows), which merges small groups
+    first, so that a few rows that fit nowhere do not take the place of a group. Distances within
+    groups are divided by 1,000, so that groups are complete before any two are merged.
     """
     n = len(labels)
     if labels.max() + 1 == n_clusters or n == 1:
@@ -129,19 +102,7 @@ def expected_jaccard(
 ) -> float:
     """Return the ratio of two expected numbers of pairs: joined by both, and joined by either.
 
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group; 1 on the diagonal.
-    labels : ndarray of shape (n_rows,), int64
-        Groups.
-    prior : float, default=0.0
-        Number of pairs that are added to both numbers.
-
-    Returns
-    -------
-    float
-        Within 0 and 1; 1 if nothing is joined and nothing should be.
+    `prior` pairs are added to both numbers. 1 if nothing is joined and nothing should be.
     """
     found, n_within, total = expected_pairs(same, labels)
     union = n_within + total - found + prior
@@ -151,24 +112,9 @@ def expected_jaccard(
 def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all: int = 0) -> float:
     """Return the weight of new probabilities in the average from which labels are computed.
 
-    If more answers are wrong, the average is longer, so that a wrong answer changes labels less
-    until other answers contradict it. After many answers there mostly are such answers, and the
-    average is shorter.
-
-    Parameters
-    ----------
-    n_answers : int
-        Number of answers since the last probabilities.
-    n_rows : int
-        Number of rows.
-    error : float or None, default=None
-        Share of wrong answers. None: the average is short.
-    n_all : int, default=0
-        Number of all answers.
-
-    Returns
-    -------
-    float
+    The larger the share of wrong answers, `error`, the longer the average, so that a wrong answer
+    changes labels less until others contradict it. After many answers, `n_all`, there mostly are
+    such answers, and the average is shorter. `n_answers` came since the last probabilities.
     """
     kept = KEPT_ANSWERS
     if error is not None:

@@ -128,22 +128,7 @@ class Model(NamedTuple):
         return self.rate.mean
 
     def learning(self, answers: Sequence[PairAnswer]) -> Generator[float, None, Model]:
-        """Take a batch of answers into account, in parts.
-
-        Parameters
-        ----------
-        answers : sequence of PairAnswer
-            In order of arrival.
-
-        Yields
-        ------
-        float
-            After each part, the share of the partitions that have moved.
-
-        Returns
-        -------
-        Model
-        """
+        """Learn a batch of answers, in parts; yield the share of partitions that have moved."""
         asked = self.asked.joined(self._expected(answers)) if answers else self.asked
         model = self._replace(asked=asked)
         if len(asked.same) >= self.next_ratio:
@@ -160,14 +145,7 @@ class Model(NamedTuple):
     def stepping(self, n_answers: int = 0) -> Generator[float, None, Model]:
         """Continue the sampling of partitions, and compute labels and probabilities from them.
 
-        Parameters
-        ----------
-        n_answers : int, default=0
-            Number of answers since the last step; there are none before the first question.
-
-        Returns
-        -------
-        Model
+        `n_answers` came since the last step: 0 before the first question.
         """
         n = len(self.labels)
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))

@@ -37,31 +37,11 @@ N_DIMENSIONS = 20
 def pair_features(
     distances: Floats, coordinates: Floats, ward: Floats, factor: float, random_state: int
 ) -> Singles:
-    """Compute the features of all pairs.
+    """Compute the features of all pairs, (n_pairs, 6), in the order of `kernels.partitions.pairs`.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_samples, n_samples)
-        Distances, in any unit.
-    coordinates : ndarray of shape (n_samples, n_dimensions)
-        Coordinates with about these distances, by decreasing variance.
-    ward : ndarray of shape (n_samples - 1, 4)
-        Tree of Ward's linkage, as SciPy returns it.
-    factor : float
-        Ranks and sizes are divided by this, and k-means runs have fewer groups: 1 for groups of
-        about 12 rows, larger for larger groups.
-    random_state : int
-        Seed of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 6), float32
-        In the order of `clew.kernels.partitions.pairs`.
-
-    Notes
-    -----
-    Time O(n³) for the diffusion (matrix products) and O(n² log n) for the others; memory 12 n²
-    bytes, and 20 n² meanwhile.
+    `coordinates` (n_samples, n_dimensions), by decreasing variance, have about the `distances`;
+    `ward` is SciPy's tree. `factor` divides ranks, sizes and numbers of groups of k-means: 1 for
+    groups of about 12 rows. Time O(n³) for products of matrices; memory 12 n² bytes, at most 20 n².
     """
     n = len(distances)
     features = np.empty((number_of_pairs(n), N_FEATURES), np.float32)

@@ -67,18 +67,9 @@ class PairLogOdds(NamedTuple):
         return cls(weights, block, weights, block)
 
     def views(self, features: Singles, ratio: Singles) -> Views:
-        """Compute the log-odds of all pairs; zero on the diagonal.
+        """Compute the log-odds of all pairs, zero on the diagonal, from `features` (n_pairs, 6).
 
-        Parameters
-        ----------
-        features : ndarray of shape (n_pairs, n_features), float32
-            Features of pairs.
-        ratio : ndarray of shape (n_pairs,), float32
-            Log-likelihood ratio of pairs, within groups against between groups.
-
-        Returns
-        -------
-        Views
+        `ratio` (n_pairs,) is the log-likelihood ratio of being within and between groups.
         """
         n_rows = round((1 + np.sqrt(1 + 8 * len(ratio))) / 2)
         pairs, in_blocks = (np.empty((n_rows, n_rows), np.float32) for _ in range(2))
@@ -91,19 +82,7 @@ class PairLogOdds(NamedTuple):
         return Views(pairs, in_blocks, float(smaller), float(larger))
 
     def refitted(self, asked: AskedPairs, error: float) -> PairLogOdds:
-        """Move both sets of weights half-way to their optimum for all answers.
-
-        Parameters
-        ----------
-        asked : AskedPairs
-            Answers, with the features of the two cores of each question.
-        error : float
-            Probability of a wrong answer.
-
-        Returns
-        -------
-        PairLogOdds
-        """
+        """Move both sets of weights half-way to their optimum for all answers."""
         features, same = asked.features, asked.same.astype(float)
         blocks = robust_logistic(
             np.hstack((features, asked.log_sizes)),

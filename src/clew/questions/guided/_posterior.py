@@ -80,19 +80,7 @@ class Posterior(NamedTuple):
 
     @classmethod
     def start(cls, labels: Ints, seed: int) -> Self:
-        """Start all partitions from one.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (n_rows,), int64
-            Groups.
-        seed : int
-            Seed of the random streams.
-
-        Returns
-        -------
-        Posterior
-        """
+        """Start all partitions from one, (n_rows,)."""
         states = np.zeros((N_PARTITIONS, 1), np.uint64)
         for stream, state in enumerate(states):
             seed_stream(state, seed, stream)
@@ -101,24 +89,10 @@ class Posterior(NamedTuple):
     def stepping(
         self, views: Views, answered: Answered, factors: Floats, n_jobs: int | None = None
     ) -> Generator[float, None, tuple[Posterior, SameProbabilities]]:
-        """Move each partition on by one step, in parts; yields the share that is done after each.
+        """Move each partition on by one step, in parts; yield the share that is done after each.
 
-        Parameters
-        ----------
-        views : Views
-            Log-odds of all pairs.
-        answered : Answered
-            Evidence of the answers.
-        factors : ndarray of shape (n_partitions,)
-            Each partition multiplies the evidence by its factor.
-        n_jobs : int or None, default=None
-            Number of threads, as in joblib; the result does not depend on it.
-
-        Returns
-        -------
-        Posterior
-        SameProbabilities
-            Averages over the partitions after this step and the one before.
+        `factors` (n_partitions,) multiply the evidence of the answers. The probabilities are
+        averages over the partitions after this step and the one before.
         """
         partitions, states = self.partitions.copy(), self.states.copy()
 

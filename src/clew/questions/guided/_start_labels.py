@@ -32,29 +32,12 @@ def start_labels(
     n_clusters: int | None,
     others: Ints | None = None,
 ) -> Ints:
-    """Cut Ward's linkage of the log-odds of pairs.
+    """Cut Ward's linkage of the log-odds (n_rows, n_rows) of pairs from features.
 
-    Parameters
-    ----------
-    log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds, from features, that a pair is in one group; zero on the diagonal.
-    sampled : ndarray of shape (n_rows,), int64
-        Labels from the sampled partitions.
-    number : float
-        Number of groups, from silhouettes.
-    n_clusters : int or None
-        Number of groups, if it is known. None: the median of three estimates: `number`, the number
-        of sampled groups of three rows or more, and the effective number of sampled groups (the
-        inverse of the probability that two rows are in the same one).
-    others : ndarray of shape (n_rows,), int64, or None
-        Labels by other means: pairs that they separate are farther apart in the linkage.
+    If `n_clusters` is not known: the median of `number`, from silhouettes, the number of `sampled`
+    groups of three rows or more, and the effective number of these groups (the inverse of the
+    probability that two rows are in the same one). Pairs that `others` separate are farther apart.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,), int64
-
-    Notes
-    -----
     Sampled groups leave out many rows whose group only answers can show. Without answers, Ward's
     linkage of the same log-odds agrees better with the truth, and together with
     `unconstrained_labels` better than either.
@@ -83,23 +66,7 @@ def is_unconstrained(n_rows: int, n_clusters: int | None) -> bool:
 def unconstrained_labels(
     distances: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
 ) -> Ints:
-    """Group rows by `GuidedClustering` without answers.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n_rows, n_rows)
-        Distances.
-    n_clusters : int
-        Number of groups. Where it is not known, these labels do not help: see `is_unconstrained`.
-    seed : int
-        Seed of all its parts.
-    n_jobs : int or None
-        Number of threads, as in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int64
-    """
+    """Group rows by `GuidedClustering` without answers; of no help if `n_clusters` is not known."""
     model = GuidedClustering(n_clusters, metric="precomputed", n_jobs=n_jobs, random_state=seed)
     with silenced():  # of fewer groups than wanted, if there are many copies
         return np.asarray(model.fit(distances).labels_, np.int64)

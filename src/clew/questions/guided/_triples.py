@@ -64,18 +64,9 @@ def checked_kinds(
 
 
 def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
-    """Return the probabilities of the five ways in which three rows can be grouped.
+    """Return the probabilities of all in one group; i, j or k apart; all apart, (n, 5).
 
-    Parameters
-    ----------
-    ij, ik, jk : ndarray of shape (n,)
-        Probability that each pair is in one group.
-
-    Returns
-    -------
-    ndarray of shape (n, 5)
-        All in one group; i, j or k apart; all apart. They are those of independent pairs, given
-        that being in one group is transitive.
+    Those of independent pairs, given that being in one group is transitive.
     """
     weight = np.stack(
         (
@@ -91,21 +82,10 @@ def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
 
 
 def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
-    """Return the mutual information of an answer and the grouping of three rows, in nats.
+    """Return the information in an answer about three rows of known `states` (n, 5), in nats, (n,).
 
-    Parameters
-    ----------
-    states : ndarray of shape (n, 5)
-        Probabilities, as `joint_probabilities` returns them.
-    kind : {"odd_one_out", "triplet"}
-        Kind of the question.
-    error : float
-        Probability of a wrong answer; all wrong answers are equally probable.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        A don't-know adds nothing, although it is the true answer if the rows determine no other.
+    All wrong answers are equally probable. A don't-know adds nothing, although it is the true
+    answer if the rows determine no other.
     """
     n_answers = N_ANSWERS[kind]
     given = np.zeros((len(STATES), n_answers))
@@ -123,25 +103,10 @@ def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
 def best_triples(
     same: Singles, value: Singles, weight: Singles, kinds: tuple[Kind, ...], error: float
 ) -> list[Triple]:
-    """Complete the most valuable pairs to three rows, and rank them.
+    """Complete the most valuable pairs to three rows, and rank them; none of their pairs was asked.
 
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group.
-    value : ndarray of shape (n_rows, n_rows), float32
-        Value of questions about pairs, below the diagonal; negative if they cannot be asked.
-    weight : ndarray of shape (n_rows,), float32
-        The information is multiplied by the smallest weight of the three rows.
-    kinds : tuple of {"triplet", "odd_one_out"}
-        Kinds of questions.
-    error : float
-        Probability of a wrong answer.
-
-    Returns
-    -------
-    list of Triple
-        The most valuable first. None of their pairs was asked.
+    `value` (n_rows, n_rows) of questions about pairs is below the diagonal, negative where none
+    can be asked. The information is multiplied by the smallest `weight` (n_rows,) of the rows.
     """
     rows = _completed(value)
     if len(rows) == 0:

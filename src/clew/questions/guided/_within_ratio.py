@@ -55,17 +55,9 @@ class WithinRatio(NamedTuple):
         return cls(coordinates, prior, within, _ratio(coordinates, within))
 
     def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
-        """Learn the covariance within groups.
+        """Learn the covariance within groups, unless there are too few differences within them.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (n_rows,), int64
-            Groups. The first time, their covariance, shrunk, becomes the prior of later ones.
-
-        Returns
-        -------
-        WithinRatio
-            The same object if there are too few differences within groups.
+        The first time, the covariance, shrunk, becomes the prior of later ones.
         """
         points = self.coordinates
         n_dimensions = points.shape[1]
