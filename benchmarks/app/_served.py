@@ -144,9 +144,11 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def page_of(browser: Any, served: Served, name: str = "Ann", role: Role = "owner") -> Any:
-    """Open an empty page of a person who is signed in."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+def page_of(
+    browser: Any, served: Served, name: str = "Ann", role: Role = "owner", **options: Any
+) -> Any:
+    """Open an empty page of a person who is signed in; options are those of a browser context."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     cookie = {"name": "clew_session", "value": served.secret(name, role), "url": served.url}
     context.add_cookies([cookie])
     page = context.new_page()

@@ -277,10 +277,6 @@ class MinutesReport:
             return "–"
         return f"{'> ' if (found >= CAP).any() else ''}{found.mean():.1f}"
 
-    def odd(self) -> str:
-        n = len(self.results.values("digits", PEOPLE[0], ODD, "jaccard"))
-        return "1 trial" if n == 1 else f"{n} trials"
-
     def in_short(self) -> str:
         lines = []
         for cell in PEOPLE:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -322,3 +325,25 @@ def test_a_copied_session_continues(copied: Any) -> None:
 
 def test_a_session_is_readable() -> None:
     assert repr(session()) == "Session(24 items, 0 answers, strategy=MostProbable)"
+
+
+@pytest.mark.slow
+def test_two_thousand_rows_need_less_than_three_hundred_megabytes_beside_the_libraries() -> None:
+    code = """
+import resource
+import numpy as np
+from clew import Session
+rows = np.random.RandomState(0).randn(2000, 64) + 4 * np.random.RandomState(1).randn(10, 64)[
+    np.arange(2000) % 10
+]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+Session(rows[:60], random_state=0).ask(1)  # loads all libraries and kernels
+before = peak()
+Session(rows, random_state=0).ask(1)
+print(peak() - before)
+"""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert float(done.stdout) < 300

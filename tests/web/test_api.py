@@ -306,6 +306,14 @@ def test_events_tell_of_a_new_result(api: Any) -> None:
                 break
 
 
+def test_a_worker_is_not_missed_at_once(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker starts after the app: only later does a page say that there is none."""
+    ann = api()
+    assert ann.post("/questions:lease", json={"n": 1}).json()["model"] == "warming_up"
+    monkeypatch.setattr("clew.web.results.SOON", 0.0)
+    assert ann.post("/questions:lease", json={"n": 1}).json()["model"] == "away"
+
+
 def test_without_items_it_says_so(make_site: Any) -> None:
     """No items, no question: the state names the reason."""
     site = make_site([])

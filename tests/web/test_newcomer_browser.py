@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.app._served import Served
 from tests.web.conftest import result_of
 
 from clew.answers import Question
@@ -139,6 +142,23 @@ def test_nothing_hides_a_part_of_the_map(site: Any, visit: Any) -> None:
     tools, canvas = (page.locator(one).bounding_box() for one in (".map-tools", "#map-canvas"))
     assert tools["y"] + tools["height"] <= canvas["y"] + 0.5
     assert canvas["height"] > 300
+
+
+def test_the_end_is_quiet(tmp_path: Path, draw: Any, visit: Any, site_of: Any) -> None:
+    """Ctrl-C while a page is open ends the app at once, without an error in the terminal."""
+    draw(tmp_path / "photos")
+    served = Served(tmp_path / "photos", ("--no-worker",))
+    served.start()
+    ann = visit(site_of(served))
+    ann.expects("net::ERR_")
+    ann.go("/ask")
+    ann.asked()
+    began = time.monotonic()
+    served.stop()
+    assert time.monotonic() - began < 5
+    assert [line for line in served.said if "Error" in line or "ERROR" in line] == []
+    assert served.process is not None
+    assert served.process.returncode == 0
 
 
 def test_a_reload_and_the_back_button_ask_on(make_site: Any, visit: Any) -> None:

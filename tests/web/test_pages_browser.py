@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -129,6 +133,28 @@ def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> N
             "all => all.map(c => c.getBoundingClientRect().bottom)",
         )
         assert all(bottom <= top + 1 for bottom in cards), (path, top, cards)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (568, 320), (1024, 768), (700, 600)])
+def test_a_screen_on_its_side(site: Any, visit: Any, width: int, height: int) -> None:
+    """Pictures stay large enough to see, and no word of an answer is cut off."""
+    ann = visit(site, viewport={"width": width, "height": height})
+    for kind in KINDS[:4]:
+        page = ann.go(f"/patterns/ask?kind={kind}")
+        settle(page, "patterns/ask")
+        heights = page.eval_on_selector_all(".shot img", "all => all.map(i => i.offsetHeight)")
+        assert min(heights) >= 90, (kind, heights)
+        cut = page.eval_on_selector_all(
+            ".ans .word",
+            "all => all.filter(w => w.scrollWidth > w.clientWidth + 1).map(w => w.innerText)",
+        )
+        assert cut == [], kind
+    ann.go("/patterns/ask?state=finished")
+    settle(ann.page, "patterns/ask")
+    code = ann.page.get_by_text("WOOL-7731")
+    code.scroll_into_view_if_needed()
+    assert code.bounding_box()["y"] + code.bounding_box()["height"] <= height
 
 
 @pytest.mark.slow
@@ -341,27 +367,40 @@ def test_script_of_the_first_page_is_small(site: Any, visit: Any) -> None:
     assert 0 < sum(sizes) < 50_000
 
 
-def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
-    """Choose two items, move them, see the consequence, apply, undo: two entries, none stands."""
-    from threading import Event, Thread
-
+@contextmanager
+def worker_that_says(store: Any, result_of: Callable[[], dict[str, Any]]) -> Iterator[None]:
+    """Do jobs in a thread as a worker would, with these results."""
     done = Event()
 
-    def answer_previews() -> None:
-        worker = full.store.acquire_worker("test")
+    def work() -> None:
+        worker = store.acquire_worker("test")
         while not done.wait(0.05):
-            full.store.heartbeat(worker, "ready")
-            job = full.store.take_job(worker)
+            store.heartbeat(worker, "ready")
+            job = store.take_job(worker)
             if job is not None:
-                full.store.finish_job(
-                    job.id,
-                    worker=worker,
-                    result={"moves": [["a", 1, 2]], "contradicts": [], "superfluous": []},
-                )
+                result = {
+                    "moves": [],
+                    "contradicts": [],
+                    "superfluous": [],
+                    **result_of(),
+                }
+                store.finish_job(job.id, worker=worker, result=result)
 
-    thread = Thread(target=answer_previews, daemon=True)
+    thread = Thread(target=work, daemon=True)
     thread.start()
     try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+MOVE = {"id": "a", "before": 1, "after": 2}
+
+
+def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
+    """Choose two items, move them, see the consequence, apply, undo: two entries, none stands."""
+    with worker_that_says(full.store, lambda: {"moves": [MOVE]}):
         ann = visit(full)
         ann.go("/groups")
         picks = ann.page.locator(".shelf .pick")
@@ -374,14 +413,37 @@ def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
         ann.page.get_by_text("Goes against no answer.").wait_for()
         before = full.store.last_seq()
         ann.page.get_by_role("button", name="Move 2 items").click()
+        ann.page.get_by_text(re.compile("2 items moved to")).wait_for()
         ann.page.get_by_role("button", name="Undo").click()
         ann.page.get_by_text("Taken back").wait_for()
         edit, retraction = [one.entry for one in full.store.log(after=before)]
         assert edit.kind == "move"
         assert retraction.revokes == edit.id
-    finally:
-        done.set()
-        thread.join()
+
+
+@pytest.mark.slow
+def test_a_preview_is_about_the_target_that_is_chosen(full: Any, visit: Any) -> None:
+    """Another target is chosen while a preview is worked out; what moves nothing is not "moved"."""
+    n_asked = [0]
+
+    def result_of() -> dict[str, Any]:
+        n_asked[0] += 1
+        if n_asked[0] == 1:
+            time.sleep(1)
+            return {"moves": [MOVE]}
+        return {"contradicts": [{"annotator": "Bo", "said": "same", "at": "2026-01-05T10:00:00Z"}]}
+
+    with worker_that_says(full.store, result_of):
+        page = visit(full).go("/groups")
+        page.locator(".shelf .pick").first.click()
+        page.keyboard.press("m")
+        page.get_by_label("To which group?").select_option(index=1)
+        page.get_by_text("Nothing moves yet").wait_for()
+        page.get_by_text("Bo said same on 5 Jan").wait_for()
+        page.wait_for_timeout(700)
+        assert page.get_by_text("1 item changes its group.").count() == 0
+        page.get_by_role("button", name="Move 1 item").click()
+        page.get_by_text("Kept as your answer; nothing moves yet").wait_for()
 
 
 def test_groups_are_counted_from_one(full: Any, visit: Any) -> None:

@@ -221,7 +221,7 @@ def _of_files(kind: str | None, folder: Path) -> str | None:
 
 
 def _nothing(folder: Path, left_out: Sequence[LeftOut]) -> str:
-    text = f"{folder} has no images, sounds or texts that can be read"
+    text = f"{folder} has no images, sounds or texts that can be read; name a folder that has some"
     if left_out:
         first = left_out[0]
         more = f", and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""

@@ -18,7 +18,8 @@ def _svg(height: int, label: str, parts: Sequence[str]) -> Markup:
 
 
 def _text(x: float, y: float, words: str) -> str:
-    anchor = "start" if x < 4 else "end" if x > 96 else "middle"
+    is_late = x > 96 or (x > 60 and len(words) > 5)  # long words do not run into the last ones
+    anchor = "start" if x < 4 else "end" if is_late else "middle"
     x = max(0.0, min(100.0, x))
     return f'<text x="{x:.1f}%" y="{y}" text-anchor="{anchor}">{escape(words)}</text>'
 
@@ -96,8 +97,8 @@ def bars_chart(counts: Sequence[tuple[str, int]], label: str) -> Markup:
         y = 18 + 28 * row
         parts += [
             f'<text x="0" y="{y + 4}">{escape(name)}</text>',
-            _line(28, 28 + 60 * n / most, y, y, "th"),
-            f'<circle class="dot" cx="{28 + 60 * n / most:.2f}%" cy="{y}" r="4"/>',
+            _line(28, 28 + 52 * n / most, y, y, "th"),
+            f'<circle class="dot" cx="{28 + 52 * n / most:.2f}%" cy="{y}" r="4"/>',
             _text(99, y + 4, f"{n:,}"),
         ]
     return _svg(28 * len(counts) + 12, label, parts)

@@ -38,9 +38,14 @@ class Watcher:
         """Begin to watch."""
         self._thread.start()
 
+    def end(self) -> None:
+        """Let go of all open pages: the server ends, and would wait for them."""
+        self._stop.set()
+        self._tell("")
+
     def stop(self) -> None:
         """Stop, within a second."""
-        self._stop.set()
+        self.end()
         self._thread.join(timeout=3)
 
     def message(self) -> str:
@@ -76,7 +81,9 @@ class Watcher:
             yield await asyncio.to_thread(self.message)
             while not self._stop.is_set():
                 try:
-                    yield await asyncio.wait_for(mine[1].get(), 1.0)
+                    message = await asyncio.wait_for(mine[1].get(), 1.0)
+                    if message:
+                        yield message
                 except TimeoutError:
                     if await request.is_disconnected():
                         return

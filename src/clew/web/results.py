@@ -23,6 +23,8 @@ FAIRLY_SURE = 0.6
 COUNTED_FOR = 1.0
 #: States of a worker that has no model yet.
 NOT_READY = ("starting", "waiting", "warming up", "failed")
+#: Seconds after its own start in which a web process does not miss a worker: one is starting too.
+SOON = 10.0
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class Results:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.began = time.monotonic()
         self._lock = threading.Lock()
         self._seen: int | None = None
         self._view: View | None = None
@@ -140,10 +143,10 @@ class Results:
                 self._counts = time.monotonic(), self._store.counts()
             return self._counts[1]
 
-    def add(self, n_answers: int, n_entries: int) -> None:
-        """Count what was stored just now."""
+    def add(self, n_answers: int, n_entries: int, since: float) -> None:
+        """Count what was stored after a moment, unless the counts are newer than that."""
         with self._lock:
-            if self._counts is not None:
+            if self._counts is not None and self._counts[0] < since:
                 at, counts = self._counts
                 self._counts = (
                     at,
@@ -232,15 +235,16 @@ def news_of(results: Results, view: View | None) -> dict[str, Any]:
     return {
         "revision": view.stored.revision if view else None,
         "behind": behind_of(worker, counts.last_seq),
-        "model": model_of(worker),
+        "model": model_of(results),
         "n_answered": counts.n_answers,
         "progress": remaining_of(view),
     }
 
 
-def model_of(worker: WorkerState | None) -> str:
-    """Say how the model is: ready, warming up, failed, or away, with no worker to run it."""
+def model_of(results: Results) -> str:
+    """Say how the model is: ready, warming up, waiting, failed, or away (no worker runs it)."""
+    worker = results.worker()
     if worker is None or not worker.is_alive:
-        return "away"
+        return "warming_up" if time.monotonic() - results.began < SOON else "away"
     named = {"starting": "warming_up", "warming up": "warming_up"}
     return named.get(worker.state, worker.state if worker.state in NOT_READY else "ready")

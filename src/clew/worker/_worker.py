@@ -245,7 +245,7 @@ class Worker:
             seen = self.store.changes()  # read first, so that no change is missed
             if self._session is None:
                 if len(self.store.item_ids()) < FEWEST:
-                    pulse.say("waiting", "there are fewer than two items")
+                    pulse.say("waiting")
                     if until_rest:
                         return
                     self.store.wait(seen, timeout=0.5, topics=("items",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -74,7 +75,7 @@ def post_answers(
     Sent again, an answer is a duplicate. A wrong one is refused alone; the others are stored.
     """
     entries, refused = entries_of(store, body.answers, person.name)
-    kinds = _kinds(store, body.kinds)
+    kinds, began = _kinds(store, body.kinds), time.monotonic()
     statuses, leases = store.answer_and_lease(person.name, entries, body.n or 0, kinds, body.keep)
     if body.n and not leases and _has_warmed_up(store):
         leases = store.lease(person.name, body.n, kinds=kinds, keep=body.keep)
@@ -84,7 +85,7 @@ def post_answers(
         for one, status in zip(entries, statuses, strict=True)
         if status in IN_LOG
     )
-    results.add(n_new, len(new))
+    results.add(n_new, len(new), began)
     fates = iter(statuses)
     reply: dict[str, Any] = {
         "results": [

@@ -95,8 +95,9 @@ def signed_out(request: Request) -> Response:
 
 def worker_of(request: Request) -> dict[str, Any]:
     """Return how the model is, for pages that wait for it."""
-    worker = request.app.state.results.worker()
-    return {"model": model_of(worker), "detail": worker.detail if worker else ""}
+    results = request.app.state.results
+    worker = results.worker()
+    return {"model": model_of(results), "detail": worker.detail if worker else ""}
 
 
 def group_strings() -> dict[str, Any]:

@@ -64,11 +64,18 @@ def user_name() -> str:
 
 
 class Server(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server that says when it is ready, and lets go of open pages when it ends."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams of events, and then what else is open."""
+        watcher = getattr(self.config.app.state, "watcher", None)  # type: ignore[union-attr]
+        if watcher is not None:
+            watcher.end()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""

@@ -90,23 +90,17 @@ export function openForm(parent, name, heading, body, {go, cancel}, act = () => 
 // ---------------------------------------------------------------- transports
 
 /** A failed request: `kind` is offline, busy, ended, storage, stale or refused; `wait` seconds. */
-export class Failure extends Error {
-  constructor(kind, message, wait = 0) {
-    super(message);
-    this.kind = kind;
-    this.wait = wait;
-  }
-}
+export const failure = (kind, message, wait = 0) => Object.assign(new Error(message), {kind, wait});
 export async function request(url, method = 'GET', body = undefined) {
   const json = {headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)};
   let reply;
   try {
     reply = await fetch(url, {method, credentials: 'same-origin', ...(body !== undefined && json)});
-  } catch (error) { throw new Failure('offline', error.message); }
+  } catch (error) { throw failure('offline', error.message); }
   if (reply.ok) return reply.status === 204 ? null : reply.json();
   const problem = await reply.json().catch(() => ({})), wait = Number(reply.headers.get('Retry-After')) || 0;
   const kind = Object.keys(FAILURES).find(one => FAILURES[one].includes(reply.status)) ?? 'refused';
-  throw new Failure(kind, problem.detail ?? problem.title ?? `${reply.status}`, wait);
+  throw failure(kind, problem.detail ?? problem.title ?? `${reply.status}`, wait);
 }
 export function httpTransport(base) {
   const api = `${base}/api/v1`;
@@ -144,7 +138,7 @@ export async function openOutbox(name) {
   return makeOutbox(await act('readonly', store => store.getAll()) ?? [], act);
 }
 /** The same, in memory alone unless `act` writes to a database. */
-export const makeOutbox = (rows = [], act = () => null) => ({
+const makeOutbox = (rows = [], act = () => null) => ({
   rows,
   add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
     rows.push(row);
@@ -163,14 +157,8 @@ export const makeOutbox = (rows = [], act = () => null) => ({
 
 // ---------------------------------------------------------------- drawing items
 
-const shuffled = list => {
-  const out = [...list];
-  for (let i = out.length - 1; i > 0; i--) {
-    const j = Math.floor(Math.random() * (i + 1));
-    [out[i], out[j]] = [out[j], out[i]];
-  }
-  return out;
-};
+const shuffled = list =>
+  list.map(one => [Math.random(), one]).sort((a, b) => a[0] - b[0]).map(([, one]) => one);
 const picture = (url, alt) => {
   const img = new Image();
   Object.assign(img, {alt, draggable: false, src: url});
@@ -699,7 +687,7 @@ class Asking {
       const reply = await this.transport.lease(n, this.kept(), this.held());
       this.leasing = false;
       this.take(reply);
-      if (!this.outbox.rows.length) this.arrived();
+      if (!this.outbox.rows.length) Object.assign(this, {waiting: null, failures: 0});
       this.goOnWith(reply);
     } catch (error) {
       this.leasing = false;
@@ -709,10 +697,6 @@ class Asking {
         this.state(this.waiting?.kind === 'offline' ? 'offline' : 'busy', {n: this.outbox.rows.length});
       setTimeout(() => this.now || this.topUp(), Math.max(1000, this.retry * 1000));
     }
-  }
-  arrived() {
-    this.waiting = null;
-    this.failures = 0;
   }
   goOnWith(reply) {
     if (this.now) this.meter();
@@ -810,7 +794,7 @@ class Asking {
     });
   }
   settle(reply, batch) {  // what was sent has arrived; each entry has a fate of its own
-    this.arrived();
+    Object.assign(this, {waiting: null, failures: 0});
     const newest = batch.at(-1), {t} = this;
     if (newest.pressed) this.measured.saved.push(performance.now() - newest.pressed);
     (reply.results ?? []).forEach(({status, detail}, i) => {

@@ -86,7 +86,7 @@ function editsOf(kind, target) {  // the edits that an action stands for
   if (kind === 'split' || kind === 'not_in') return [{kind, items, target: examples(from[0], mine)}];
   return [{kind, items, target: []}];
 }
-const date = at => new Date(at).toLocaleDateString('en', {day: 'numeric', month: 'short'});
+const date = at => new Date(at).toLocaleDateString('en-GB', {day: 'numeric', month: 'short'});
 /** What would move from where to where, what it contradicts, and which questions it answers. */
 function consequence(preview) {
   const {moves = [], contradicts = [], superfluous = []} = preview, ways = new Map();
@@ -111,20 +111,24 @@ function consequence(preview) {
   if (superfluous.length) list.push(h('li', {}, t('preview.superfluous', {n: superfluous.length})));
   return list;
 }
-async function preview(edits, list, button) {
+/** Says in a list what edits would do; how many items they would move. */
+async function preview(edits, list, button, isWanted) {
+  let n = 0;
   button.disabled = true;
   list.replaceChildren(h('li', {class: 'faint'}, t('preview.wait')));
   try {
     const found = [];
     for (const edit of edits) {
       const asked = await request(`${api}/edits`, 'POST', {...edit, preview: true});
-      const result = await finished(asked, () => list.isConnected);
-      if (!result) return;
+      const result = await finished(asked, isWanted);
+      if (!result || !isWanted()) return n;
       found.push(...consequence(result));
+      n += result.moves?.length ?? 0;
     }
     list.replaceChildren(...found);
   } catch (problem) { list.replaceChildren(h('li', {}, t('preview.failed', {why: problem.message}))); }
   button.disabled = false;
+  return n;
 }
 /** Asks whether an action is to be done, and says what it would do; `kind` names its words. */
 function ask(kind, {choose = kind === 'move'} = {}) {
@@ -143,17 +147,19 @@ function ask(kind, {choose = kind === 'move'} = {}) {
     choose && h('label', {class: 'field'}, t('edit.target'), select), list,
     h('p', {class: 'faint'}, t(kind === 'restore' ? 'edit.restore.text' : 'edit.kept'))
   ];
-  let edits = [];
-  const show = () => {
+  let edits = [], n_moved = 0;
+  const show = async () => {
     $('h2', box).textContent = words('ask');
     $('.main', box).textContent = words('go');
-    edits = editsOf(kind, target());
-    if (kind !== 'restore') preview(edits, list, $('.main', box));
+    const mine = edits = editsOf(kind, target());
+    if (kind === 'restore') return;
+    n_moved = await preview(mine, list, $('.main', box), () => list.isConnected && mine === edits);
   };
   const act = async () => {
-    const done = words('done');
+    const isYet = n_moved || target() === NOBODY || !['move', 'merge', 'split'].includes(kind);
     try {
-      sessionStorage.setItem('clew-edit', JSON.stringify({words: done, ids: await apply(kind, edits)}));
+      const ids = await apply(kind, edits), said = isYet ? words('done') : t('edit.outweighed');
+      sessionStorage.setItem('clew-edit', JSON.stringify({said, ids, at: Date.now()}));
     } catch (problem) {
       if (problem.kind === 'stale') {  // newer groups: say what it would do to those
         data.revision = (await request(`${api}/status`)).revision;
@@ -185,14 +191,14 @@ async function apply(kind, edits) {
 }
 function offerUndo() {
   const last = JSON.parse(sessionStorage.getItem('clew-edit') ?? 'null');
-  if (!last) return;
+  if (!last || Date.now() - last.at > 12000) return;
   const undo = async () => {
     for (const id of last.ids) await request(`${api}/answers/${id}`, 'DELETE');
     sessionStorage.removeItem('clew-edit');
     toast(t('edit.undone'));
     renew(3000);
   };
-  toast(last.words, last.ids.length && undo);
+  toast(last.said, last.ids.length && undo);
 }
 $$('[data-do]').forEach(button => button.addEventListener('click', () => ask(button.dataset.do)));
 const choose = (ids, group) => {
@@ -217,8 +223,11 @@ $('#resplit')?.addEventListener('click', async ({currentTarget: button}) => {
   button.disabled = false;
 });
 function offerParts(parts) {  // the parts of a group: choose one, then split it off
-  const face = id =>
-    h('span', {class: 'mini'}, h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''}));
+  const face = id => {
+    const shown = $(`.pick[data-id="${CSS.escape(id)}"] > :first-child`)?.cloneNode(true);
+    const img = $('.pick img') && h('img', {src: `${api}/media/${encodeURIComponent(id)}?size=160`, alt: ''});
+    return h('span', {class: 'mini'}, shown ?? img ?? h('span', {class: 'scrap', dir: 'auto'}, id));
+  };
   const part = ids => {
     const split = () => {
       box.close();
@@ -251,7 +260,7 @@ const more = $('#more');
 let loading = false;
 async function loadMore() {
   if (!more || loading || !more.dataset.after) return;
-  loading = true;
+  more.dataset.started = loading = true;
   const reply =
     await request(`${api}/groups/${data.group}?after=${more.dataset.after}&limit=120`).catch(problem => {
       toast(problem.message);
@@ -289,27 +298,24 @@ if (more) {
   new IntersectionObserver(seen => {
     if (seen.some(one => one.isIntersecting) && more.dataset.started) loadMore();
   }, {rootMargin: '600px'}).observe(more);
-  more.addEventListener('click', () => { more.dataset.started = 'yes'; });
 }
 
 // ---------------------------------------------------------------- news
 let renewing = 0;
+const show = () => {
+  if (Date.now() < renewing && !$('dialog[open]') && !picks.size) location.reload();
+  else if ($('#news')) $('#news').hidden = false;
+};
 const renew = ms => {
   renewing = Date.now() + 20000;
-  setTimeout(() => {
-    if (renewing && !$('dialog[open]') && !picks.size) location.reload();
-  }, ms);
+  setTimeout(show, ms);
 };
 const source = new EventSource(`${api}/events`);
 source.addEventListener('revision', event => {
-  const {revision} = JSON.parse(event.data);
-  if (revision !== data.revision && Date.now() < renewing && !picks.size && !$('dialog[open]'))
-    location.reload();
-  else if (revision !== data.revision && $('#news')) $('#news').hidden = false;
+  if (JSON.parse(event.data).revision !== data.revision) show();
 });
 addEventListener('pagehide', () => source.close());
 offerUndo();
-setTimeout(() => sessionStorage.removeItem('clew-edit'), 12000);
 
 // ---------------------------------------------------------------- the map
 const canvas = $('#map-canvas');

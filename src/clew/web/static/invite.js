@@ -1,5 +1,4 @@
-// The page of a link: a name, the guideline, three practice questions. Opening it uses nothing up; the button
-// does.
+// The page of a link: a name, the guideline, three practice questions. Its button uses the link up.
 import {mount, request} from './ask.js';
 const read = id => {
   const node = document.getElementById(id);
@@ -27,27 +26,15 @@ if (invite) {
 
 const practice = read('practice-data');
 if (practice) {
-  const root = document.getElementById('ask'), live = document.getElementById('live');
-  let n = 0;
+  const {questions} = practice, end = {questions: [], state: 'practised'};
   const transport = {
-    lease: async () => ({questions: [], state: 'practised'}),
-    send: async answers => {
-      for (const one of answers)
-        if (!one.revokes) {
-          n += 1;
-          live.textContent = '';
-        }
-      return {
-        results: answers.map(one => ({submission_id: one.submission_id, status: 'stored'})),
-        questions: [],
-        held: practice.questions.map(q => q.question_id),
-        state: 'practised'
-      };
-    },
+    lease: async () => end,
+    send: async answers => ({
+      ...end,
+      results: answers.map(one => ({submission_id: one.submission_id, status: 'stored'})),
+      held: questions.map(q => q.question_id)
+    })
   };
-  mount(root, transport, {
-    ...practice,
-    first: {questions: practice.questions},
-    onPractised: () => location.replace(`${base}/ask`)
-  });
+  mount(document.getElementById('ask'), transport,
+    {...practice, first: {questions}, onPractised: () => location.replace(`${base}/ask`)});
 }

@@ -1,5 +1,5 @@
 // Every kind of question and every state of the asking page, without a server: for eyes, axe and screenshots.
-import {Failure, h, makeOutbox, mount} from './ask.js';
+import {failure, h, mount} from './ask.js';
 
 const data = JSON.parse(document.getElementById('patterns-data').textContent),
       base = document.body.dataset.base ?? '';
@@ -7,8 +7,8 @@ const KINDS = ['pair', 'triplet', 'odd_one_out', 'which_of', 'confirm'],
       MEDIA = ['image', 'text', 'row', 'sound'];
 const STATES = [
   'early', 'answered', 'undone', 'zoomed', 'behind', 'broken', 'offline', 'busy', 'storage', 'refused',
-  'flag', 'note', 'keys', 'guide', 'no_items', 'warming_up', 'nothing', 'finished', 'ended', 'two_tabs',
-  'practised', 'long', 'rtl'
+  'flag', 'note', 'keys', 'guide', 'no_items', 'warming_up', 'nothing', 'all_asked', 'finished', 'ended',
+  'two_tabs', 'practised', 'long', 'rtl'
 ];
 const shapes = ['disc-1', 'disc-2', 'square-1', 'blur-1'], TEXTS = [
   'Hello, I ordered the blue kettle on Monday and the page still says “preparing”. I am away from Friday. Can you hold it until the 14th, or send it to my office?',
@@ -63,7 +63,7 @@ const root = document.getElementById('ask');
 if (root) {
   const ask = new URLSearchParams(location.search), state = ask.get('state') ?? '',
         kind = ask.get('kind') ?? 'pair', media = ask.get('media') ?? (state === 'rtl' ? 'text' : 'image');
-  const idle = ['no_items', 'warming_up', 'nothing', 'finished', 'practised'].includes(state);
+  const idle = ['no_items', 'warming_up', 'nothing', 'all_asked', 'finished', 'practised'].includes(state);
   const progress = state === 'early' ? null : {low: 90, median: 140, high: 220, answered: 312},
         answered = state === 'early' ? 8 : 312;
   const reply = {
@@ -78,9 +78,9 @@ if (root) {
       quality: '95 of 100 pairs are right (87–98, from 65 checks). '
     },
     doubtful: 3,
-    completion: state === 'finished' ? 'WOOL-7731' : ''
+    completion: state === 'finished' ? 'WOOL-7731' : '',
+    finished: state === 'finished'
   };
-  if (['finished'].includes(state)) reply.finished = true;
   const fails = {
     offline: ['offline', ''],
     busy: ['busy', '', 4],
@@ -91,7 +91,7 @@ if (root) {
   const transport = {
     lease: async () => ({...reply, questions: []}),
     send: async answers => {
-      if (fails) throw new Failure(...fails);
+      if (fails) throw failure(...fails);
       return {
         results: answers.map(one => ({submission_id: one.submission_id, status: 'stored'})),
         held: ['0', '1', '2'],
@@ -115,20 +115,17 @@ if (root) {
     progress,
     answered,
     behind: state === 'behind' ? 120 : 0,
-    outbox: makeOutbox(),
     base,
     onSaved: (n, waiting) => {
       if (saved) saved.textContent = waiting ? `${n}` : '';
     }
   });
   const key = k => document.dispatchEvent(new KeyboardEvent('keydown', {key: k, bubbles: true}));
+  const keys = {answered: '2', undone: '2', flag: 'f', note: 'n', keys: '?', guide: 'g', zoomed: 'z'};
   root.addEventListener('painted', () => setTimeout(() => {
-    if (fails || state === 'answered') key('2');
-    else if (state === 'undone') {
-      key('2');
-      setTimeout(() => key('u'), 300);
-    } else if ({flag: 'f', note: 'n', keys: '?', guide: 'g', zoomed: 'z'}[state])
-      key({flag: 'f', note: 'n', keys: '?', guide: 'g', zoomed: 'z'}[state]);
+    const pressed = fails ? '2' : keys[state];
+    if (pressed) key(pressed);
+    if (state === 'undone') setTimeout(() => key('u'), 300);
     document.body.dataset.ready = 'yes';
   }, 250), {once: true});
   if (state === 'two_tabs')

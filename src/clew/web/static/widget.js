@@ -18,7 +18,7 @@ export default {
     model.on('msg:custom', message => {
       const [resolve, reject] = waiting.get(message.n) ?? [];
       waiting.delete(message.n);
-      message.error ? reject?.(new Failure('refused', message.error)) : resolve?.(message.reply);
+      message.error ? reject?.(failure('refused', message.error)) : resolve?.(message.reply);
     });
     const page = mount(root,
       {lease: n => call('lease', {count: n}), send: (answers, n) => call('send', {answers, count: n})},
