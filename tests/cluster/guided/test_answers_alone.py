@@ -178,7 +178,7 @@ def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     few = Constraints.from_labels(y, n_pairs=12, random_state=0)
     many = Constraints.from_labels(y, n_pairs=400, random_state=0)
     unsure, sure = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (few, many))
-    assert max(unsure.n_clusters_probabilities_.values()) < 0.5
+    assert max(unsure.n_clusters_probabilities_.values()) < 0.6
     assert max(sure.n_clusters_probabilities_, key=sure.n_clusters_probabilities_.get) == 3
     assert sum(sure.n_clusters_probabilities_.values()) == pytest.approx(1)
     assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}

@@ -66,11 +66,10 @@ class Settings:
     coherence_weight: float = 0.4
     coherent_size_weight: float = 0.178
     answers_for_coherence: float = 2.0
-    #: Cost of a group, in nats, with `typical_rows` rows; it grows with a power of their number.
-    #: Without it, the groups of 1,800 digits and 300 answers are broken up into 17.
+    #: Cost of a group, in nats, with `typical_rows` rows; it grows with a power of their number,
+    #: and is less the clearer groups are.
     group_cost: float = 1.0
     cost_power: float = 0.7
-    most_cost: float = 4.0
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -83,10 +82,10 @@ class Settings:
         """Weight of the entropy of the sizes of groups."""
         return self.size_weight * min(1.0, self.typical_rows / n_rows)
 
-    def cost_of_group(self, n_rows: int) -> float:
+    def cost_of_group(self, n_rows: int, clearness: float) -> float:
         """Cost of a group, in nats."""
         cost = self.group_cost * (n_rows / self.typical_rows) ** self.cost_power
-        return min(cost, self.most_cost)
+        return float(cost * (1 - clearness))
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -281,6 +280,8 @@ class Partition:
     """See `AnswerModel.outcomes`."""
     wrong: Floats
     """Probability that each answer is wrong, (n_answers,)."""
+    cost: float
+    """Cost of a group in the energy."""
     energy: float
 
     @property
@@ -301,6 +302,7 @@ def refined(
     n_rounds: int,
     settings: Settings = SETTINGS,
     unfitted: Sequence[Smoother] = (),
+    clearness: float = 1.0,
 ) -> Partition:
     """Alternate between smoothers, which follow features, and belief propagation over answers.
 
@@ -308,7 +310,8 @@ def refined(
     weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
-    entropy of the groups' sizes, by their weights. Where there are `unfitted` smoothers, the same
+    entropy of the groups' sizes, by their weights; less a cost of each group, which clear groups
+    do not have. Where there are `unfitted` smoothers, the same
     is added by their mean prediction: discriminants and weights are fitted to the groups, and
     predict also those which a few wrong answers made. (The log-probability of each answer given the
     others is no substitute for the first: groups that ignore features explain twice as many answers
@@ -364,10 +367,11 @@ def refined(
         - size_factor * n * xlogy(share, share).sum()
     )
     kept = np.unique(label)
-    energy -= settings.cost_of_group(n) * len(kept)
+    cost = settings.cost_of_group(n, clearness)
+    energy -= cost * len(kept)
     return Partition(
         q, renumbered(label), predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, answers.outcomes(cavity), wrong, float(energy),
+        rates, answers.outcomes(cavity), wrong, cost, float(energy),
     )  # fmt: skip
 
 
@@ -390,7 +394,7 @@ def merged(
     is_left = size > 0
     while is_left.sum() > 2:
         both = size[:, None] + size
-        gain = evidence + near + near.T + settings.cost_of_group(n)
+        gain = evidence + near + near.T + one.cost
         gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
         gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
         np.fill_diagonal(gain, -np.inf)

@@ -167,12 +167,18 @@ class _Search:
         if (known := self._refined.get(key)) is not None:
             return known
         smoothers: list[Smoother] = [*self.rows.smoothers]
+        clearness = 1.0
         if self.rows.has_features:
             of = self.rows.positions, labels
-            smoothers += [GaussianSmoother(*of), discriminant_neighbors(*of)]
+            smoothers.append(discriminant_neighbors(*of))
+            if not self.is_large:
+                gaussians = GaussianSmoother(*of)
+                smoothers.append(gaussians)
+                clearness = gaussians.factor
         found = refined(
-            labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted
-        )
+            labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted,
+            clearness=clearness,
+        )  # fmt: skip
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found

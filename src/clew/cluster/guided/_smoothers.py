@@ -174,8 +174,8 @@ def _median_squared_distance(ranks: Floats, seed: int) -> float:
 class GaussianSmoother:
     """Groups as Gaussians of one covariance, whose means are Gaussian too (as in PLDA).
 
-    A row's probability of a group is that of its discriminants given those of the group's other
-    rows, times no prior: few rows are a group as well as many. Discriminants are not independent
+    A group's probability is in proportion to the density of the row's discriminants given those of
+    the group's other rows, so few rows are a group as well as many. Discriminants are not independent
     and not quite Gaussian, so log-likelihoods are multiplied by the factor that makes the groups of
     left-out rows most likely. Time O(n·K·d) a call for d discriminants.
     """
@@ -185,16 +185,17 @@ class GaussianSmoother:
         is_kept = variance > min(LEAST_BETWEEN, float(variance.max()))
         is_kept[-1] = True
         self._X, self._between = positions[:, is_kept], np.maximum(variance[is_kept], LEAST_BETWEEN)
-        self._labels = np.unique(labels, return_inverse=True)[1]
-        self._factor: float | None = None
+        group = np.unique(labels, return_inverse=True)[1]
+        logs, own = self._log_likelihoods(np.eye(int(group.max()) + 1)[group]), group[:, None]
+        #: Near 1 if groups are clear: almost all left-out rows belong to their own.
+        self.factor = max(
+            FACTORS,
+            key=lambda t: float(np.take_along_axis(log_softmax(t * logs, axis=1), own, 1).sum()),
+        )
 
     def smooth(self, memberships: Floats) -> Floats:
         """Predict each row from the others by Bayes' rule, (n_samples, n_groups)."""
-        logs = self._log_likelihoods(memberships)
-        if self._factor is None:
-            own = np.arange(len(logs)), self._labels
-            self._factor = max(FACTORS, key=lambda t: float(log_softmax(t * logs, 1)[own].sum()))
-        return np.asarray(softmax(self._factor * logs, axis=1))
+        return np.asarray(softmax(self.factor * self._log_likelihoods(memberships), axis=1))
 
     def _log_likelihoods(self, memberships: Floats) -> Floats:
         """Log-likelihoods up to a constant; where a row is a member, without itself."""

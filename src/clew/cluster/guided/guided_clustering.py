@@ -163,7 +163,8 @@ class GuidedClustering(FittedGroups):
     Starts are cuts of Ward's tree, of a tree of the affinity after E2CP propagated the answers, and
     correlation clusterings. Each start alternates between smoothers, which predict the group of
     each row from those of the rows like it (neighbors, kernel ridge regression, neighbors by linear
-    discriminants), and loopy belief propagation over the answers. How far smoothers are followed,
+    discriminants and, up to 1,000 rows, Gaussian groups), and loopy belief propagation over the
+    answers. How far smoothers are followed,
     and how often each annotator errs, is learned. Partitions are compared by an energy: Bethe's
     approximation of the log-probability of the answers, with terms of features and of the sizes of
     groups. The best ones are merged and crossed; eight are averaged.
