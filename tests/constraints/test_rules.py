@@ -114,11 +114,14 @@ def test_a_rule_that_errs_where_features_err_does_no_harm(seed):
 
 
 def test_a_good_rule_helps():
-    X, y = blobs(3)
-    people = Constraints.from_labels(y, 120, error=0.05, random_state=3)
-    rule = people.add_rule("photo", y.tolist().__getitem__, "same", X=X)
-    assert rule.pair_weights[-1] > 0.5
-    assert jaccard(X, y, rule) > jaccard(X, y, people)
+    gains = []
+    for seed in (2, 3, 4):
+        X, y = blobs(seed)
+        people = Constraints.from_labels(y, 120, error=0.05, random_state=seed)
+        rule = people.add_rule("photo", y.tolist().__getitem__, "same", X=X)
+        assert rule.pair_weights[-1] > 0.5
+        gains.append(jaccard(X, y, rule) - jaccard(X, y, people))
+    assert np.mean(gains) > 0.05
 
 
 def test_checks_of_a_function_are_all_pairs_with_the_same_key():

@@ -175,9 +175,9 @@ class GaussianSmoother:
     """Groups as Gaussians of one covariance, whose means are Gaussian too (as in PLDA).
 
     A group's probability is in proportion to the density of the row's discriminants given those of
-    the group's other rows, so few rows are a group as well as many. Discriminants are not independent
-    and not quite Gaussian, so log-likelihoods are multiplied by the factor that makes the groups of
-    left-out rows most likely. Time O(n·K·d) a call for d discriminants.
+    the group's other rows, so few rows are a group as well as many. Discriminants are neither
+    independent nor quite Gaussian, so log-likelihoods are multiplied by the factor that makes the
+    groups of left-out rows most likely. Time O(n·K·d) a call for d discriminants.
     """
 
     def __init__(self, X: Floats, labels: NDArray[np.int64]) -> None:
