@@ -278,3 +278,14 @@ def test_a_hundred_thousand_rows(known):
     assert found.explain(0, 1).neighbors[0]
     assert adjusted_rand_score(y, found.predict(many)) > 0.9
     assert "100,000 rows in 300 groups" in found.summary()
+
+
+@pytest.mark.slow
+def test_wrong_answers_do_not_make_identities_of_three_hundred_groups():
+    # Of two random rows one pair in 300 is the same: most answers "same" are wrong.
+    X, y = make_blobs(30_000, n_features=16, centers=300, cluster_std=1.5, random_state=0)
+    known = Constraints.from_labels(y, 30_000, error=0.1, random_state=0)
+    found = GuidedClustering(random_state=0).fit(X, constraints=known)
+    assert found.regime_ == "both"
+    assert abs(found.n_clusters_ - 300) <= 30
+    assert adjusted_rand_score(y, found.labels_) > 0.9

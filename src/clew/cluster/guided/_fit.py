@@ -75,6 +75,8 @@ LEAST_LEAD = 4.0
 #: Features tell of groups if rows called the same are nearer than others by so many standard
 #: deviations.
 LEAST_NEARNESS = 2.0
+#: Small groups explain nothing if fewer of the answers "same" than this are within them.
+LEAST_MATCHED = 0.5
 #: Small groups of a given number, of more rows than this, are not compared with those of the model.
 MANY_IDENTITIES = 300
 #: Up to so many rows tell too little of how groups depend on features: if groups of features alone
@@ -271,6 +273,9 @@ class _Fitting:
             return found
         identities = alone.identities_of(self.answers, self.seed)
         if not alone.are_groups_small(identities):
+            return found
+        first, second = identities.labels_[self.informative.pairs[self.informative.is_must_link].T]
+        if (first == second).sum() < LEAST_MATCHED * len(first):
             return found
         if _nearness_of_same(prepared, self.answers) >= LEAST_NEARNESS:
             return found
