@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,11 +131,7 @@ def label(
                 next_death = n_given + rng.exponential(life)
                 is_worker = bool(rng.integers(2))
                 n_kills["worker" if is_worker else "app"] += 1
-                served.kill(worker=is_worker)
-                if not is_worker:
-                    for one in people:  # who does not notice at once
-                        busy += one.answer()
-                    served.start()
+                busy += _kill(served, people, is_worker=is_worker)
             if n_given % 10 == 0:
                 with served.project.open_store() as store:
                     result = store.result()
@@ -163,6 +160,16 @@ def label(
         len(exported) - len(by_id), n_wrong, n_kills, true, interval or (0.0, 1.0), first_95,
         covered, busy / 60,
     )  # fmt: skip
+
+
+def _kill(served: Served, people: Sequence[Browser], *, is_worker: bool) -> float:
+    """Kill a process; people who do not notice at once answer on. Return their seconds."""
+    served.kill(worker=is_worker)
+    if is_worker:
+        return 0.0
+    seconds = sum(one.answer() for one in people)
+    served.start()
+    return seconds
 
 
 def _scores(body: Any, ids: list[str], y: Any) -> tuple[float, tuple[float, float] | None]:

@@ -310,13 +310,12 @@ def refined(
     weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
-    entropy of the groups' sizes, by their weights; less a cost of each group, which clear groups
-    do not have. Where there are `unfitted` smoothers, the same
-    is added by their mean prediction: discriminants and weights are fitted to the groups, and
-    predict also those which a few wrong answers made. (The log-probability of each answer given the
-    others is no substitute for the first: groups that ignore features explain twice as many answers
-    as rows, wrong ones included.) Time O((n·s + m)·K) a round for m answers and smoothers of s
-    entries a row.
+    entropy of the groups' sizes, by their weights; less a cost of each group, which clear groups do
+    not have. Where there are `unfitted` smoothers, the same is added by their mean prediction:
+    discriminants and weights are fitted to the groups, and predict also those which a few wrong
+    answers made. (The log-probability of each answer given the others is no substitute for the
+    first: groups that ignore features explain twice as many answers as rows, wrong ones included.)
+    Time O((n·s + m)·K) a round for m answers and smoothers of s entries a row.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
     q = np.full((n, n_groups), 0.1 / n_groups)

@@ -182,8 +182,8 @@ class GaussianSmoother:
 
     def __init__(self, X: Floats, labels: NDArray[np.int64]) -> None:
         positions, variance = _canonical(X, labels)
-        is_kept = variance > min(LEAST_BETWEEN, float(variance.max()))
-        is_kept[-1] = True
+        is_kept = variance > LEAST_BETWEEN
+        is_kept[-1] = True  # the largest
         self._X, self._between = positions[:, is_kept], np.maximum(variance[is_kept], LEAST_BETWEEN)
         group = np.unique(labels, return_inverse=True)[1]
         logs, own = self._log_likelihoods(np.eye(int(group.max()) + 1)[group]), group[:, None]

@@ -164,10 +164,10 @@ class GuidedClustering(FittedGroups):
     correlation clusterings. Each start alternates between smoothers, which predict the group of
     each row from those of the rows like it (neighbors, kernel ridge regression, neighbors by linear
     discriminants and, up to 1,000 rows, Gaussian groups), and loopy belief propagation over the
-    answers. How far smoothers are followed,
-    and how often each annotator errs, is learned. Partitions are compared by an energy: Bethe's
-    approximation of the log-probability of the answers, with terms of features and of the sizes of
-    groups. The best ones are merged and crossed; eight are averaged.
+    answers. How far smoothers are followed, and how often each annotator errs, is learned.
+    Partitions are compared by an energy: Bethe's approximation of the log-probability of the
+    answers, with terms of features and of the sizes of groups. The best ones are merged and
+    crossed; eight are averaged.
 
     Answers are honored softly, each by its weight. Don't-know about three rows is evidence that
     none stands out; about a pair it is ignored. If the answers look random, the groups are those
