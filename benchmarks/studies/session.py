@@ -264,10 +264,7 @@ class Run(NamedTuple):
 
     def progress(self, state: State) -> Status:
         return Status(
-            self.n_items,
-            int(state["n_groups"]),
-            int(state["n_answers"]),
-            state["jaccard value"],
+            self.n_items, int(state["n_groups"]), int(state["n_answers"]), state["jaccard value"]
         )
 
     def left(self, state: State) -> float:

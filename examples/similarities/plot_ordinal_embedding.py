@@ -31,10 +31,7 @@ difference = np.linalg.norm(a - c, axis=1) - np.linalg.norm(a - b, axis=1)
 p_first = 1 / (1 + np.exp(-8 * difference))
 p_first[annotator == "eve"] = 0.5
 answers = Constraints.from_triplets(
-    rows,
-    (rng.random(400) > p_first).astype(int),
-    n_samples=n,
-    annotators=annotator,
+    rows, (rng.random(400) > p_first).astype(int), n_samples=n, annotators=annotator
 )
 
 # %%

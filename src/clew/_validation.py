@@ -14,11 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, validate_data
 
 from clew._warnings import FILTERS, warn
-from clew.exceptions import (
-    DistancesAsFeaturesWarning,
-    InvalidDataError,
-    InvalidParameterError,
-)
+from clew.exceptions import DistancesAsFeaturesWarning, InvalidDataError, InvalidParameterError
 
 ROWS_PER_BLOCK = 1024
 #: Largest difference of entries (i, j) and (j, i) of a symmetric matrix, as a share of its largest

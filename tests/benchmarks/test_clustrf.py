@@ -85,16 +85,9 @@ def test_selected_edges_are_edges_of_the_plain_graph() -> None:
 
 
 def test_run_measures_what_the_log_lacks(
-    small: s.ClustrfStudy,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    small: s.ClustrfStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = (
-        s.Variant("knn", 20),
-        s.Variant("dominant", 20),
-        LEAF,
-        s.Variant("leaf", "2 N draws"),
-    )
+    few = (s.Variant("knn", 20), s.Variant("dominant", 20), LEAF, s.Variant("leaf", "2 N draws"))
     monkeypatch.setattr(s, "VARIANTS", few)
     run(small, 1)
     complete = small.log.read()

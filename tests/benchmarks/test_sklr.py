@@ -117,12 +117,7 @@ def test_two_groups_are_the_papers() -> None:
     assert (y["binary"] == (y["multi"] == 3)).all()
     y = s.classes(s.SCENE)
     natural = np.unique(y["multi"][y["binary"] == 1])
-    assert [NAMES[s.SCENE][c] for c in natural] == [
-        "coast",
-        "forest",
-        "mountain",
-        "opencountry",
-    ]
+    assert [NAMES[s.SCENE][c] for c in natural] == ["coast", "forest", "mountain", "opencountry"]
 
 
 def test_a_trial_takes_a_hundred_rows_of_each_class() -> None:

@@ -78,10 +78,7 @@ GUIDED = [
     (COPKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (PCKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (MPCKMeans(2, random_state=0), {"pairs", "dont_know"}),
-    (
-        MPCKMeans(2, diagonal=False, per_cluster=True, random_state=0),
-        {"pairs", "dont_know"},
-    ),
+    (MPCKMeans(2, diagonal=False, per_cluster=True, random_state=0), {"pairs", "dont_know"}),
     (KISSME(), {"pairs", "dont_know"}),
     (MMC(), {"pairs", "dont_know"}),
     (MMC(diagonal=True), {"pairs", "dont_know"}),
@@ -108,10 +105,7 @@ GUIDED = [
     (DCRC(2, random_state=0), set(ALL)),
     (GuidedClustering(2, random_state=0), set(ALL)),
     (GuidedClustering(random_state=0), set(ALL)),
-    (
-        GuidedClustering(2, pool=FAST_POOL, scale="anchors", n_anchors=20, random_state=0),
-        set(ALL),
-    ),
+    (GuidedClustering(2, pool=FAST_POOL, scale="anchors", n_anchors=20, random_state=0), set(ALL)),
     (DCRC(2, epsilon="annotators", kernel="adaptive", init="kmeans", random_state=0), set(ALL)),
 ]
 #: Methods that take features alone.

@@ -23,13 +23,8 @@ from clew.cluster import (
     SpectralClustering,
     SSSVaD,
 )
-from clew.exceptions import (
-    InvalidParameterError,
-)
-from clew.similarity import (
-    COPRF,
-    ClustRF,
-)
+from clew.exceptions import InvalidParameterError
+from clew.similarity import COPRF, ClustRF
 
 pytestmark = pytest.mark.usefixtures("small_search")
 

@@ -14,11 +14,7 @@ import clew.cluster
 import clew.similarity
 import clew.trust
 from clew import Constraints
-from clew.cluster import (
-    HACC,
-    ConstrainedLinkage,
-    COPKMeans,
-)
+from clew.cluster import HACC, ConstrainedLinkage, COPKMeans
 from clew.constraints import _records
 from clew.constraints._tables import kinds_in
 from clew.exceptions import (
@@ -31,9 +27,7 @@ from clew.exceptions import (
     UnsupportedConstraintError,
 )
 from clew.metrics import n_violated
-from clew.similarity import (
-    COPRF,
-)
+from clew.similarity import COPRF
 
 pytestmark = pytest.mark.usefixtures("small_search")
 

@@ -7,12 +7,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from clew.datasets import load
-from clew.exceptions import (
-    ClewError,
-    DatasetNotFoundError,
-    FileFormatError,
-    InvalidParameterError,
-)
+from clew.exceptions import ClewError, DatasetNotFoundError, FileFormatError, InvalidParameterError
 
 X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]])
 D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])

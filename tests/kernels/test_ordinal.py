@@ -10,10 +10,7 @@ from clew.kernels.ordinal import DISTANCE, T_STE, comparison_loss, pair_loss
 
 SMOOTHING, LAPSE, THRESHOLD = 1e-3, 0.05, 2.0
 FORMS = {"tste": T_STE, "distance": DISTANCE}
-OPTIONS = {
-    "triplet": np.array([(0, 1), (0, 2)]),
-    "odd_one_out": np.array([(0, 1), (0, 2), (1, 2)]),
-}
+OPTIONS = {"triplet": np.array([(0, 1), (0, 2)]), "odd_one_out": np.array([(0, 1), (0, 2), (1, 2)])}
 
 
 def problem(seed, n_rows=7, n_answers=30, n_components=3):

@@ -11,11 +11,7 @@ from clew import Constraints, Question
 from clew.answers import ANSWER_WORDS, Kind
 from clew.exceptions import InvalidDataError
 from clew.metrics import answer_log_likelihood
-from clew.metrics.likelihood import (
-    answer_counts,
-    log_likelihood_of_counts,
-    log_likelihood_of_each,
-)
+from clew.metrics.likelihood import answer_counts, log_likelihood_of_counts, log_likelihood_of_each
 from clew.oracles import SimulatedOracle
 
 CODES: dict[Kind, tuple[int, ...]] = {
@@ -107,11 +103,7 @@ def counted_by_hand(
     """Weights of answers by true and given answer, counted in each order of the rows."""
     rows, said, weights = {
         "pair": (constraints.pairs, constraints.pair_answers, constraints.pair_weights),
-        "triplet": (
-            constraints.triplets,
-            constraints.triplet_answers,
-            constraints.triplet_weights,
-        ),
+        "triplet": (constraints.triplets, constraints.triplet_answers, constraints.triplet_weights),
         "odd_one_out": (
             constraints.odd_one_out,
             constraints.odd_one_out_answers,

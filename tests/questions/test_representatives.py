@@ -36,8 +36,7 @@ def test_representatives_are_random_rows_if_distances_of_all_pairs_do_not_fit(mo
 
 
 @pytest.mark.parametrize(
-    "strategy",
-    [ExpectedChange(5, n_representatives=20, random_state=0), COBRA(20, random_state=0)],
+    "strategy", [ExpectedChange(5, n_representatives=20, random_state=0), COBRA(20, random_state=0)]
 )
 def test_only_representatives_are_asked_about(strategy):
     strategy.start(X)

@@ -17,11 +17,7 @@ from tests.session.small import IDS, N, Y, oracle, session
 
 import clew
 from clew import Answer, Question
-from clew.exceptions import (
-    InvalidArgumentError,
-    InvalidConstraintsError,
-    InvalidParameterError,
-)
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score
 from clew.questions import Guided, MostProbable
 from clew.questions._answers import key_of

@@ -123,9 +123,7 @@ def test_a_tree_follows_its_share_of_the_answers():
 @pytest.mark.parametrize("chain", [(0, 5), (0, 5, 9, 3)])
 def test_contradictions_are_refused_by_name_when_hard(chain):
     c = Constraints.from_pairs(
-        must_link=list(pairwise(chain)),
-        cannot_link=[(chain[0], chain[-1])],
-        n_samples=150,
+        must_link=list(pairwise(chain)), cannot_link=[(chain[0], chain[-1])], n_samples=150
     )
     with pytest.raises(InconsistentConstraintsError) as caught:
         coprf(mode="hard", trust=None).fit(X, constraints=c)

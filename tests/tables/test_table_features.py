@@ -234,11 +234,7 @@ def test_an_index_that_became_a_column_is_dropped(name):
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [
-        ([1j, 2, 3], "complex"),
-        ([[1], [2], [3]], "list"),
-        ([{"a": 1}, None, None], "dict"),
-    ],
+    [([1j, 2, 3], "complex"), ([[1], [2], [3]], "list"), ([{"a": 1}, None, None], "dict")],
 )
 def test_values_that_cannot_be_features_are_refused(values, words):
     with pytest.raises(InvalidDataError, match=f"'a' holds .*{words}"):

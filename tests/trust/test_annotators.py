@@ -414,11 +414,7 @@ def annotators(n=1500, seed=0):
     tables = {"usual": PAIR, "opposite": SWAPPED, "guesses": np.array([[0.5, 0.5, 0]] * 2)}
     parts = [
         answers_of(
-            rng,
-            n,
-            kinds=("pair",),
-            names=(name,),
-            confusion={"pair": with_dont_know(table)},
+            rng, n, kinds=("pair",), names=(name,), confusion={"pair": with_dont_know(table)}
         )
         for name, table in tables.items()
     ]

@@ -15,12 +15,7 @@ import clew.trust.inconsistency
 from clew import Constraints
 from clew._validation import derived_seeds
 from clew.similarity import COPRF
-from clew.trust import (
-    answer_evidence,
-    constraint_inconsistency,
-    out_of_bag_vote,
-    pair_posterior,
-)
+from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, pair_posterior
 from clew.trust.inconsistency import (
     PairAnswers,
     _weighted_median,

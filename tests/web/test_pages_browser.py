@@ -378,12 +378,7 @@ def worker_that_says(store: Any, result_of: Callable[[], dict[str, Any]]) -> Ite
             store.heartbeat(worker, "ready")
             job = store.take_job(worker)
             if job is not None:
-                result = {
-                    "moves": [],
-                    "contradicts": [],
-                    "superfluous": [],
-                    **result_of(),
-                }
+                result = {"moves": [], "contradicts": [], "superfluous": [], **result_of()}
                 store.finish_job(job.id, worker=worker, result=result)
 
     thread = Thread(target=work, daemon=True)

@@ -28,10 +28,7 @@ This package imports neither NumPy nor anything of clew's models.
 """
 
 # Names with "as" are for clew itself.
-from clew.answers._implied import (
-    as_table_answers as as_table_answers,
-    expand,
-)
+from clew.answers._implied import as_table_answers as as_table_answers, expand
 from clew.answers._log import (
     Line as Line,
     ParsedLog as ParsedLog,

@@ -46,16 +46,7 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import check_regular
 from clew._text import check_plain_text, content_of, utf16_of
-from clew.answers._records import (
-    EDIT_KINDS,
-    Answer,
-    Edit,
-    Entry,
-    Question,
-    Retraction,
-    new_id,
-    now,
-)
+from clew.answers._records import EDIT_KINDS, Answer, Edit, Entry, Question, Retraction, new_id, now
 from clew.answers._words import (
     ALL_ALIKE,
     ANSWER_WORDS,

@@ -36,12 +36,8 @@ BAD_ITEM: Final = -4
 #: For each kind of question, the words of the answers with their codes.
 ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     {
-        "pair": MappingProxyType(
-            {"same": SAME, "different": DIFFERENT, "dont_know": DONT_KNOW},
-        ),
-        "triplet": MappingProxyType(
-            {"first": FIRST, "second": SECOND, "dont_know": DONT_KNOW},
-        ),
+        "pair": MappingProxyType({"same": SAME, "different": DIFFERENT, "dont_know": DONT_KNOW}),
+        "triplet": MappingProxyType({"first": FIRST, "second": SECOND, "dont_know": DONT_KNOW}),
         "odd_one_out": MappingProxyType(
             {
                 "first": FIRST,

@@ -38,10 +38,7 @@ N_ASKED = 20
     help="Number of random pairs that are asked about.",
 )
 @click.option(
-    "--error",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    help="Probability that an answer is wrong.",
+    "--error", type=click.FloatRange(0, 1), default=0.1, help="Probability that an answer is wrong."
 )
 @click.option(
     "--ask",

@@ -126,11 +126,7 @@ def init(
 
 @click.command()
 @click.argument(
-    "paths",
-    metavar="PATH…",
-    type=click.Path(exists=True, path_type=Path),
-    nargs=-1,
-    required=True,
+    "paths", metavar="PATH…", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True
 )
 @PROJECT
 @collection_options

@@ -53,12 +53,7 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     help="The class of each row: a column of the table, which is then not used as a feature; "
     "or of the items of a project; or a file with one class on each line, or an array .npy.",
 )
-@click.option(
-    "--error",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    help="Share of wrong answers.",
-)
+@click.option("--error", type=click.FloatRange(0, 1), default=0.1, help="Share of wrong answers.")
 @click.option(
     "--dont-know",
     type=click.FloatRange(0, 1),

@@ -255,10 +255,7 @@ class Medoids:
 
 
 def plus_plus(
-    centers: Seeds,
-    n_centers: int,
-    random: np.random.RandomState,
-    given: NDArray[Any] | None = None,
+    centers: Seeds, n_centers: int, random: np.random.RandomState, given: NDArray[Any] | None = None
 ) -> NDArray[Any]:
     """Choose centers by k-means++ (Arthur and Vassilvitskii, SODA 2007), after those given.
 

@@ -123,11 +123,7 @@ class SimilarityClustering(ConstrainedClusterer):
     clusterer_: Any
 
     def __init__(
-        self,
-        similarity: Any,
-        clusterer: Any,
-        *,
-        random_state: RandomState = None,
+        self, similarity: Any, clusterer: Any, *, random_state: RandomState = None
     ) -> None:
         self.similarity = similarity
         self.clusterer = clusterer

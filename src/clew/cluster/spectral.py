@@ -25,12 +25,7 @@ from clew._validation import (
 from clew.cluster._groups import warn_of_fewer_groups
 from clew.cluster._kmeans import kmeans
 from clew.exceptions import InvalidDataError, InvalidParameterError
-from clew.graphs import (
-    check_affinity,
-    local_scale_graph,
-    nearest_graph,
-    resolved_n_neighbors,
-)
+from clew.graphs import check_affinity, local_scale_graph, nearest_graph, resolved_n_neighbors
 
 __all__ = ["SpectralClustering"]
 

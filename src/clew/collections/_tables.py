@@ -255,9 +255,7 @@ def _media(
 
 
 def _own_items(
-    path: Path,
-    sheet: Sheet,
-    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+    path: Path, sheet: Sheet, facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]]
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return the items of items.jsonl, as clew wrote it; files are looked for, not required."""
     paths = [name for name in sheet.cells.get("path", ()) if name is not None]
@@ -309,9 +307,7 @@ def is_coco(path: Path) -> bool:
 
 
 def items_of_coco(
-    path: Path,
-    root: Path,
-    facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
+    path: Path, root: Path, facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]]
 ) -> tuple[list[Item], list[LeftOut], list[str]]:
     """Return an item for each box, those left out with reasons, and notes.
 

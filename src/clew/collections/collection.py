@@ -11,13 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.collections._files import (
-    Advance,
-    FileCache,
-    FileFacts,
-    items_of_folder,
-    read_facts,
-)
+from clew.collections._files import Advance, FileCache, FileFacts, items_of_folder, read_facts
 from clew.collections._tables import (
     ARRAYS,
     JSON_LINES,

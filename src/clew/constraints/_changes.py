@@ -254,9 +254,7 @@ class ChangedAnswers(AnswerColumns):
         )
 
     def with_tables(
-        self,
-        tables: Iterable[AnswerTable],
-        annotators: tuple[str, ...] | None = None,
+        self, tables: Iterable[AnswerTable], annotators: tuple[str, ...] | None = None
     ) -> Self:
         """Replace the answers, and keep `n_samples` and `ids`.
 

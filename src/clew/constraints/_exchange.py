@@ -154,11 +154,7 @@ class ExchangedAnswers(AnswerColumns):
 
     @classmethod
     def read_jsonl(
-        cls,
-        path: FilePath,
-        *,
-        n_samples: int | None = None,
-        ids: Iterable[object] | None = None,
+        cls, path: FilePath, *, n_samples: int | None = None, ids: Iterable[object] | None = None
     ) -> Self:
         """Read answers from a file in the form that `to_jsonl` or ``clew ask`` writes.
 

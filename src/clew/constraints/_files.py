@@ -132,10 +132,7 @@ def read_frame(
 
 
 def _rows_of(
-    path: FilePath,
-    n_samples: int | None,
-    ids: Iterable[object] | None,
-    chunks: Iterator[_Chunk],
+    path: FilePath, n_samples: int | None, ids: Iterable[object] | None, chunks: Iterator[_Chunk]
 ) -> tuple[int, RowIds | None]:
     """Return the number and the ids of the rows: those given, or those that the answers name."""
     if n_samples is not None or ids is not None:

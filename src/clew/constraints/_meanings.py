@@ -76,9 +76,7 @@ def _triplet(y: IntArray, rows: IntArray) -> IntArray:
 def _odd_one_out(y: IntArray, rows: IntArray) -> IntArray:
     i, j, k = y[rows].T
     return np.select(
-        [(i == j) & (j == k), j == k, i == k, i == j],
-        [ALL_ALIKE, FIRST, SECOND, THIRD],
-        DONT_KNOW,
+        [(i == j) & (j == k), j == k, i == k, i == j], [ALL_ALIKE, FIRST, SECOND, THIRD], DONT_KNOW
     )
 
 

@@ -293,10 +293,7 @@ def fiftyone(members: Sequence[Member], root: Path) -> dict[str, bytes]:
             box = [x / width, y / height, w / width, h / height]
             boxes.append({"label": number[member.title], "bounding_box": box,
                           "confidence": member.confidence, "attributes": about})  # fmt: skip
-    return {
-        "labels.json": _json({"classes": titles, "labels": labels}),
-        "data.json": _json(files),
-    }
+    return {"labels.json": _json({"classes": titles, "labels": labels}), "data.json": _json(files)}
 
 
 def _json(value: Any) -> bytes:

@@ -21,9 +21,5 @@ summing_kernel = numba.njit(
 #: references to arrays by atomic operations, which took 0.3 µs for each tree node, and for which
 #: threads that share an array wait for each other.
 bare_kernel = numba.njit(  # type: ignore[call-overload]
-    nogil=True,
-    cache=True,
-    error_model="numpy",
-    boundscheck=False,
-    _nrt=False,
+    nogil=True, cache=True, error_model="numpy", boundscheck=False, _nrt=False
 )

@@ -167,12 +167,7 @@ def best_group(
 
 @kernel
 def anneal_rows(
-    pairs: Pairs,
-    scoring: Scoring,
-    temperature: float,
-    random: Floats,
-    labels: Ints,
-    sizes: Floats,
+    pairs: Pairs, scoring: Scoring, temperature: float, random: Floats, labels: Ints, sizes: Floats
 ) -> None:
     """Draw the group of each row, in order, given those of all others (one Gibbs sweep).
 
@@ -255,13 +250,7 @@ def score_beside_no_prior(
 
 @kernel
 def cut_sums(
-    order: Ints,
-    above: Ints,
-    first: Ints,
-    second: Ints,
-    values: Floats,
-    sums: Floats,
-    size: Floats,
+    order: Ints, above: Ints, first: Ints, second: Ints, values: Floats, sums: Floats, size: Floats
 ) -> None:
     """Sum values of pairs over the cut that each edge of a tree makes when it is removed.
 

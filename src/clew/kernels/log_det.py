@@ -71,11 +71,7 @@ def add_edge(weight: float, i: int, j: int, laplacian: NDArray[np.float64]) -> N
 
 @kernel
 def add_edges(
-    limits: Limits,
-    start: int,
-    stop: int,
-    step: NDArray[np.float64],
-    laplacian: NDArray[np.float64],
+    limits: Limits, start: int, stop: int, step: NDArray[np.float64], laplacian: NDArray[np.float64]
 ) -> None:
     """Add the edges of some constraints to a Laplacian, weighted by the changes of their λ."""
     for at in range(start, stop):

@@ -10,9 +10,7 @@ from clew.kernels._jit import kernel
 
 @kernel
 def largest_of_rows(
-    table: NDArray[np.floating],
-    columns: NDArray[np.int64],
-    values: NDArray[np.float64],
+    table: NDArray[np.floating], columns: NDArray[np.int64], values: NDArray[np.float64]
 ) -> None:
     """Find the `k` largest entries of each row off the diagonal, in a tie the first.
 

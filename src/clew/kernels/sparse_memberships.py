@@ -14,10 +14,7 @@ LEAST_SHARE = 1e-6
 
 @bare_kernel
 def insert(
-    group: int,
-    share: float,
-    groups: NDArray[np.int32],
-    shares: NDArray[np.float32],
+    group: int, share: float, groups: NDArray[np.int32], shares: NDArray[np.float32]
 ) -> None:
     """Insert a group into the descending list of the largest shares, if it is large enough."""
     place = shares.shape[0] - 1
@@ -51,10 +48,7 @@ def sharpen(
 
 @bare_kernel
 def keep_suggested(
-    suggested: int,
-    share: float,
-    groups: NDArray[np.int32],
-    shares: NDArray[np.float32],
+    suggested: int, share: float, groups: NDArray[np.int32], shares: NDArray[np.float32]
 ) -> None:
     """Put a group that is not in the list in its last place."""
     last = groups.shape[0] - 1

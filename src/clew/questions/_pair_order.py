@@ -14,14 +14,7 @@ from clew._parallel import one_blas_thread
 from clew._validation import Allowed, AllowedValues, RandomState, check_matrix
 from clew.cluster import consensus_probabilities
 from clew.cluster._kmeans import kmeans
-from clew.cluster.linkage.hacc import (
-    Edges,
-    consensus,
-    cut,
-    edges_in_order,
-    euclidean,
-    given,
-)
+from clew.cluster.linkage.hacc import Edges, consensus, cut, edges_in_order, euclidean, given
 from clew.constraints import Closure
 from clew.exceptions import InvalidDataError
 from clew.graphs import check_dense_size, check_square

@@ -41,10 +41,7 @@ def annotator_qualities(
     if settled is not None:
         confusion = settled.confusion
         for name, rate, (low, high) in zip(
-            confusion.annotators_,
-            confusion.error_rates_,
-            confusion.error_intervals_,
-            strict=True,
+            confusion.annotators_, confusion.error_rates_, confusion.error_intervals_, strict=True
         ):
             if np.isfinite(rate):
                 error[name] = Estimate(float(rate), float(low), float(high))

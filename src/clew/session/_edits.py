@@ -142,12 +142,7 @@ def _labels(model: Chooser, answers: list[Answer], said: list[Answer]) -> NDArra
 
 
 def _follows(
-    question: Question,
-    answers: list[Answer],
-    said: list[Answer],
-    entry: Entry,
-    n: int,
-    loop: Loop,
+    question: Question, answers: list[Answer], said: list[Answer], entry: Entry, n: int, loop: Loop
 ) -> bool:
     """Whether an answer follows from an entry and the answers, and not from these."""
     rows = question.rows

@@ -9,16 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from clew.answers import (
-    Answer,
-    Entry,
-    Kind,
-    Origin,
-    Question,
-    Retraction,
-    SecondsModel,
-    items_of,
-)
+from clew.answers import Answer, Entry, Kind, Origin, Question, Retraction, SecondsModel, items_of
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy

@@ -384,10 +384,7 @@ def sampled_rows(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def derived_probabilities(
-    closure: Closure,
-    labels: NDArray[np.int64],
-    near: csr_array | None,
-    rows: NDArray[np.int64],
+    closure: Closure, labels: NDArray[np.int64], near: csr_array | None, rows: NDArray[np.int64]
 ) -> Singles:
     """Derive probabilities of all pairs of some rows from the groups and from answers.
 
@@ -410,10 +407,7 @@ def derived_probabilities(
 
 
 def derived_for(
-    closure: Closure,
-    labels: NDArray[np.int64],
-    near: csr_array | None,
-    pairs: NDArray[np.int64],
+    closure: Closure, labels: NDArray[np.int64], near: csr_array | None, pairs: NDArray[np.int64]
 ) -> Singles:
     """Return entries of `derived_probabilities` for some pairs of rows, (n_pairs, 2)."""
     i, j = pairs.T

@@ -26,26 +26,11 @@ from clew.session._annotators import AnnotatorQuality, annotator_qualities
 from clew.session._chooser import Chooser
 from clew.session._edited import edited
 from clew.session._export import as_dict
-from clew.session._groups import (
-    Before,
-    Change,
-    Evidence,
-    changes_of,
-    groups_before,
-    held,
-    matched,
-)
+from clew.session._groups import Before, Change, Evidence, changes_of, groups_before, held, matched
 from clew.session._items import Items
 from clew.session._loop import Loop
 from clew.session._quality import PairProbabilities, Quality, expected_pairs, quality_of
-from clew.session._remaining import (
-    LEAST_CHECKS,
-    Advice,
-    Remaining,
-    Status,
-    advice_of,
-    remaining_of,
-)
+from clew.session._remaining import LEAST_CHECKS, Advice, Remaining, Status, advice_of, remaining_of
 from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT
 
@@ -398,10 +383,7 @@ class Doubt(NamedTuple):
 
 
 def doubtful_answers(
-    strategy: Strategy,
-    labels: NDArray[np.int64],
-    ids: RowIds,
-    settled: GuidedResult | None = None,
+    strategy: Strategy, labels: NDArray[np.int64], ids: RowIds, settled: GuidedResult | None = None
 ) -> tuple[Doubt, ...]:
     """Find the answers that are more likely wrong than right, the most doubtful first.
 

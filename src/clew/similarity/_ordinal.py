@@ -157,10 +157,7 @@ class OrdinalAnswers(NamedTuple):
 
 
 def _merged(
-    rows: Integers,
-    is_same: NDArray[np.bool_] | None,
-    table: AnswerTable,
-    by_annotator: bool,
+    rows: Integers, is_same: NDArray[np.bool_] | None, table: AnswerTable, by_annotator: bool
 ) -> DistinctAnswers:
     """Sort answers and merge equal ones, whose weights are added."""
     same = np.ones(len(rows), bool) if is_same is None else is_same

@@ -15,17 +15,10 @@ from sqlalchemy.engine import Connection
 from clew.exceptions import InvalidParameterError
 from clew.store import _log as log
 from clew.store._database import SqlPart, Transaction
-from clew.store._models import (
-    ArtifactRow,
-    GroupRow,
-    ResultRow,
-)
+from clew.store._models import ArtifactRow, GroupRow, ResultRow
 from clew.store._people import hashed
 from clew.store._work import check_worker
-from clew.store.base import (
-    Group,
-    StoredResult,
-)
+from clew.store.base import Group, StoredResult
 
 #: Results that are kept.
 N_RESULTS = 10
@@ -43,13 +36,7 @@ class SqlResults(SqlPart):
             lambda connection: [_group_of(row) for row in connection.execute(statement)]
         )
 
-    def name_group(
-        self,
-        id: int,
-        *,
-        name: str | None = None,
-        note: str | None = None,
-    ) -> Group:
+    def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
         values = {"name": name, "note": note}
         values = {key: value for key, value in values.items() if value is not None}
 
@@ -145,10 +132,7 @@ def _newest_result(connection: Connection, revision: int | None = None) -> Store
 
 
 def _update_groups(
-    connection: Connection,
-    revision: int,
-    body: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
+    connection: Connection, revision: int, body: Mapping[str, Any], before: Mapping[str, Any] | None
 ) -> None:
     """Add new groups, and record from which groups they split and where lost ones went."""
     now_of = dict(zip(body["ids"], _group_of_each(body), strict=True))

@@ -12,16 +12,8 @@ from sqlalchemy.engine import Connection
 
 from clew.exceptions import LeaseLostError
 from clew.store._database import SqlPart, Transaction
-from clew.store._models import (
-    JobRow,
-    WorkerRow,
-)
-from clew.store.base import (
-    WORKER_SECONDS,
-    Job,
-    JobStatus,
-    WorkerState,
-)
+from clew.store._models import JobRow, WorkerRow
+from clew.store.base import WORKER_SECONDS, Job, JobStatus, WorkerState
 
 #: A job that has taken down this number of workers has failed.
 MAX_ATTEMPTS = 3
@@ -91,12 +83,7 @@ class SqlWork(SqlPart):
         return self._database.write(work)
 
     def finish_job(
-        self,
-        id: int,
-        *,
-        worker: str,
-        result: Any = None,
-        error: str | None = None,
+        self, id: int, *, worker: str, result: Any = None, error: str | None = None
     ) -> None:
         def work(transaction: Transaction) -> None:
             check_worker(transaction.connection, worker)

@@ -340,12 +340,7 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def grow_pair_forest(
-    X: NDArray[np.float64],
-    answers: PairAnswers,
-    *,
-    n_trees: int,
-    seed: int,
-    n_jobs: int | None,
+    X: NDArray[np.float64], answers: PairAnswers, *, n_trees: int, seed: int, n_jobs: int | None
 ) -> Forest:
     """Grow a forest, with `draws`, that classifies pairs as same or different, by weight."""
     Z = pair_features(X, answers.rows)

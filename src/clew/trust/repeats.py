@@ -318,9 +318,5 @@ def answered_questions(table: AnswerTable) -> AnsweredQuestions:
     is_new = np.ones(len(ordered), dtype=np.bool_)
     is_new[1:] = (ordered.rows[1:] != ordered.rows[:-1]).any(axis=1)
     return AnsweredQuestions(
-        table.kind,
-        ordered.rows[is_new],
-        ordered,
-        np.cumsum(is_new) - 1,
-        is_used[order],
+        table.kind, ordered.rows[is_new], ordered, np.cumsum(is_new) - 1, is_used[order]
     )

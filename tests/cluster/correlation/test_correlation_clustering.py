@@ -192,9 +192,7 @@ def test_answers_of_annotators_who_contradict_each_other_cancel_out():
     every = np.repeat(list(combinations(range(12), 2)), 2, axis=0)
     said = np.tile([0, 1], len(every) // 2)
     answers = Constraints(
-        12,
-        pairs=np.column_stack([every, said]),
-        pair_annotators=["ann", "ben"] * (len(every) // 2),
+        12, pairs=np.column_stack([every, said]), pair_annotators=["ann", "ben"] * (len(every) // 2)
     )
     model = CorrelationClustering(random_state=0).fit(constraints=answers)
     assert np.isfinite(model.evidence_.data).all()

@@ -54,10 +54,7 @@ def test_answers_about_new_rows(model):
 
 @pytest.mark.parametrize(
     ("metric", "cv"),
-    [
-        ("euclidean", KFold(2)),
-        ("precomputed", ShuffleSplit(2, test_size=0.5, random_state=0)),
-    ],
+    [("euclidean", KFold(2)), ("precomputed", ShuffleSplit(2, test_size=0.5, random_state=0))],
     ids=["features, folds", "distances, random"],
 )
 def test_a_search_finds_the_number_of_groups(metric, cv):

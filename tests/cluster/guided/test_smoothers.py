@@ -8,13 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import euclidean_distances
 
-from clew.cluster.guided._smoothers import (
-    RIDGE,
-    WIDTH,
-    NeighborSmoother,
-    RidgeSmoother,
-    Smoother,
-)
+from clew.cluster.guided._smoothers import RIDGE, WIDTH, NeighborSmoother, RidgeSmoother, Smoother
 
 
 @pytest.fixture(scope="module")

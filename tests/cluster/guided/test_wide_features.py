@@ -10,12 +10,7 @@ from sklearn.metrics import adjusted_rand_score, euclidean_distances
 
 from clew import Constraints
 from clew._parallel import one_library_thread
-from clew.cluster.guided._features import (
-    MAX_WIDTH,
-    N_COMPONENTS,
-    FeatureSpace,
-    principal_axes,
-)
+from clew.cluster.guided._features import MAX_WIDTH, N_COMPONENTS, FeatureSpace, principal_axes
 from clew.exceptions import InvalidParameterError
 
 pytestmark = pytest.mark.usefixtures("small_search")

@@ -72,8 +72,7 @@ def test_without_answers_nothing_changes():
 def test_weights_scale_the_slack_penalty():
     half = ANSWERS.with_weights(pair_weights=0.5)
     np.testing.assert_allclose(
-        fitted(half).dense_distances(),
-        fitted(lambda_must=5.0, lambda_cannot=0.5).dense_distances(),
+        fitted(half).dense_distances(), fitted(lambda_must=5.0, lambda_cannot=0.5).dense_distances()
     )
     np.testing.assert_allclose(fitted(half + half).dense_distances(), fitted().dense_distances())
     none = ANSWERS + ANSWERS.select(pairs=np.arange(5)).with_weights(pair_weights=0.0)

@@ -93,8 +93,7 @@ def test_the_unit_of_all_features_does_not_matter(method, answers, factor):
 @each
 def test_answers_of_weight_0_and_dont_knows_are_ignored(method, answers):
     nothing = answers.with_weights(
-        pair_weights=np.zeros(len(answers.pairs)),
-        triplet_weights=np.zeros(len(answers.triplets)),
+        pair_weights=np.zeros(len(answers.pairs)), triplet_weights=np.zeros(len(answers.triplets))
     )
     np.testing.assert_array_equal(method.fit(X, constraints=nothing).metric_, np.eye(3))
     unknown = Constraints(

@@ -152,10 +152,7 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         Key("n", "none of these", "none_of_these", ("none", "7")),
         DONT_KNOW_KEY,
     ),
-    "confirm": (
-        Key("a", "all others belong", STRANGERS, ("all", "all belong")),
-        DONT_KNOW_KEY,
-    ),
+    "confirm": (Key("a", "all others belong", STRANGERS, ("all", "all belong")), DONT_KNOW_KEY),
 }
 NOT_COMPARABLE_KEY: Final = Key("c", "not comparable", "not_comparable", ("cannot be compared",))
 #: Answers about the question, of every kind.

@@ -213,10 +213,7 @@ def log_probabilities(
 
 
 def negative_objective(
-    flat: NDArray[np.float64],
-    rows: TrainingRows,
-    q: NDArray[np.float64],
-    penalties: Penalties,
+    flat: NDArray[np.float64], rows: TrainingRows, q: NDArray[np.float64], penalties: Penalties
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the negative of the objective of the M-step, and its gradient.
 

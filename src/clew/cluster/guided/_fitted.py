@@ -153,11 +153,7 @@ class FittedGroups(ConstrainedClusterer):
         return most_probable_groups(probabilities)
 
     def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
+        self, X: ArrayLike, y: ArrayLike | None = None, *, constraints: Constraints | None = None
     ) -> float:
         """Return the mean log-likelihood of answers, given the predicted groups.
 

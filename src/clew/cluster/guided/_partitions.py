@@ -18,11 +18,7 @@ from scipy.special import logsumexp, softmax, xlogy
 from clew.answers import CODES, DONT_KNOW, SAME
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
-from clew.kernels.belief_propagation import (
-    AnswerFactors,
-    propagate_beliefs,
-    update_all_messages,
-)
+from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
 from clew.trust._outcomes import (
     IS_DETERMINED,

@@ -121,11 +121,7 @@ def fit_groups(
 
 
 def continue_groups(
-    rows: Rows,
-    answers: Constraints,
-    n_clusters: int | None,
-    last: Groups,
-    n_jobs: int | None,
+    rows: Rows, answers: Constraints, n_clusters: int | None, last: Groups, n_jobs: int | None
 ) -> Groups:
     """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
     search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, lambda: None)

@@ -21,12 +21,7 @@ from clew._validation import (
     derived_seeds,
 )
 from clew.cluster._groups import best_start, warn_of_fewer_groups
-from clew.cluster.medoids._distances import (
-    BLOCK_ENTRIES,
-    Metric,
-    RowDistances,
-    checked_distances,
-)
+from clew.cluster.medoids._distances import BLOCK_ENTRIES, Metric, RowDistances, checked_distances
 from clew.kernels.medoids import Assignment
 
 #: A swap is made if it lowers the sum of distances by more than this share.

@@ -144,10 +144,7 @@ class Candidates(NamedTuple):
 
 @kernel
 def extreme_pair(
-    P: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    ranges: tuple[int, int, int, int],
-    sign: int,
+    P: NDArray[np.float32], rows: NDArray[np.int64], ranges: tuple[int, int, int, int], sign: int
 ) -> tuple[float, int, int]:
     """Find the pair with the largest (sign 1) or smallest (-1) probability between two ranges.
 

@@ -398,12 +398,7 @@ def pop(
 
 @bare_kernel
 def start_tree(
-    problem: Problem,
-    links: Links,
-    rules: Rules,
-    number: int,
-    sample: Sample,
-    state: State,
+    problem: Problem, links: Links, rules: Rules, number: int, sample: Sample, state: State
 ) -> Node:
     """Draw links and rows, each from a stream of its own; return the root."""
     seed_stream(state, rules.seed, 2 * number + 1)
@@ -562,13 +557,7 @@ def split_real(problem: Problem, feature: int, cut: int, node: Node, sample: Sam
 
 @bare_kernel
 def split_links(
-    problem: Problem,
-    links: Links,
-    feature: int,
-    cut: int,
-    start: int,
-    stop: int,
-    sample: Sample,
+    problem: Problem, links: Links, feature: int, cut: int, start: int, stop: int, sample: Sample
 ) -> tuple[int, int, int]:
     """Move the links within the left child to the front, followed by those within the right child.
 

@@ -252,11 +252,7 @@ def draw_rows(
 
 @kernel
 def row_log_odds(
-    groups: Groups,
-    row: int,
-    answered: Answered,
-    scoring: Scoring,
-    score: NDArray[np.float64],
+    groups: Groups, row: int, answered: Answered, scoring: Scoring, score: NDArray[np.float64]
 ) -> None:
     """Compute the log-odds that a row belongs to each group, from the other rows of the group.
 

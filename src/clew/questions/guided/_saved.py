@@ -18,13 +18,7 @@ from clew.questions.guided._error_rate import ErrorRate
 from clew.questions.guided._labels import JaccardLabels
 from clew.questions.guided._model import Model, Start, Step
 from clew.questions.guided._pair_log_odds import PairLogOdds
-from clew.questions.guided._posterior import (
-    PairSums,
-    Posterior,
-    averaged,
-    square_of,
-    sums_of,
-)
+from clew.questions.guided._posterior import PairSums, Posterior, averaged, square_of, sums_of
 from clew.questions.guided._within_ratio import WithinRatio
 
 Arrays = dict[str, NDArray[Any]]

@@ -89,7 +89,7 @@ class ConsensusKNN(BuiltOnSimilarity):
     """
 
     _allowed: ClassVar[dict[str, AllowedValues]] = N_NEIGHBORS_ALLOWED | {
-        "threshold": Allowed(kind=float, low=0, high=1),
+        "threshold": Allowed(kind=float, low=0, high=1)
     }
 
     affinity_matrix_: csr_array

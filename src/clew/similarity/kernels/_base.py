@@ -51,7 +51,7 @@ class KernelSpace(LearnedSpace):
     """
 
     _allowed: ClassVar[dict[str, AllowedValues]] = {
-        "rank": Allowed(names=("auto",), kind=int, low=1),
+        "rank": Allowed(names=("auto",), kind=int, low=1)
     }
 
     kernel: Any

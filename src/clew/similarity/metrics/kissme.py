@@ -100,7 +100,7 @@ class KISSME(LinearMetric):
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, AllowedValues]] = {
-        "shrinkage": Allowed(names=("auto",), kind=float, low=0, high_open=True),
+        "shrinkage": Allowed(names=("auto",), kind=float, low=0, high_open=True)
     }
 
     def __init__(self, *, shrinkage: float | Literal["auto"] = "auto") -> None:

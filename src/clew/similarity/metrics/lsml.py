@@ -122,11 +122,7 @@ class LSML(LinearMetric):
     n_iter_: int
 
     def __init__(
-        self,
-        *,
-        penalty: float | Literal["auto"] = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
+        self, *, penalty: float | Literal["auto"] = "auto", max_iter: int = 1000, tol: float = 1e-6
     ) -> None:
         self.penalty = penalty
         self.max_iter = max_iter

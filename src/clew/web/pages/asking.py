@@ -38,10 +38,7 @@ def home(request: Request) -> Response:
 
 @router.get("/a/{secret}")
 def invite(
-    request: Request,
-    secret: str,
-    store: StoreOf,
-    code: Annotated[str, Query(max_length=100)] = "",
+    request: Request, secret: str, store: StoreOf, code: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """Show what a link is for; only its button uses it up."""
     token = store.check_token(secret, "invite")
