@@ -41,7 +41,6 @@ def provenance() -> dict[str, Any]:
 
 
 def described(about: Mapping[str, Any]) -> str:
-    """Put `provenance` into one line."""
     machine = about["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     return (

@@ -24,7 +24,6 @@ from benchmarks._memory import memory_now, memory_peak
 
 
 def carry_out(job: dict[str, Any]) -> dict[str, Any]:
-    """Run the function, and write the arrays."""
     warnings.simplefilter("ignore")
     module, _, name = job["function"].partition(":")
     with np.load(job["arrays"]) as file:

@@ -21,13 +21,11 @@ Row = tuple[str, str, str]
 
 
 def quantiles(values: Sequence[float]) -> str:
-    """Say quantiles."""
     p50, p95, most = np.percentile(values, [50, 95, 100])
     return f"p95 {p95:.0f} ms (median {p50:.0f}, longest {most:.0f}; {len(values)})"
 
 
 def keys(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Answer by keys, without and with a round trip."""
     rows, n = [], 25 if quick else 150
     for latency, where, saved in ((0, "loopback", 60), (100, "100 ms round trip", 190)):
         found = asking.by_keys(
@@ -47,7 +45,6 @@ def keys(browser: Any, folder: Path, quick: bool) -> list[Row]:
 
 
 def people(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Let twenty people answer at once."""
     found = asking.crowd(folder / "people", n_people=20, n_each=5 if quick else 40)
     return [
         ("20 people at once: answer and next questions", "p95 < 150 ms", quantiles(found.waits)),
@@ -67,7 +64,6 @@ def script(browser: Any, folder: Path, quick: bool) -> list[Row]:
 
 
 def gallery(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Scroll a gallery."""
     n = 1000 if quick else 10_000
     found = pages.gallery(browser, folder / "gallery", n=n)
     said = f"{max(found.tasks, default=0):.0f} ms ({len(found.tasks)} over 50 ms; {found.n_shown:,} items in {found.seconds:.0f} s)"  # noqa: E501
@@ -75,7 +71,6 @@ def gallery(browser: Any, folder: Path, quick: bool) -> list[Row]:
 
 
 def the_map(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Draw a map."""
     n = 10_000 if quick else 100_000
     found = pages.map_page(browser, folder / "map", n=n)
     return [
@@ -88,7 +83,6 @@ def the_map(browser: Any, folder: Path, quick: bool) -> list[Row]:
 
 
 def start(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Start on a fresh install."""
     n = 20 if quick else 100
     photos, python = pages.photos_in(folder / "photos", n), pages.installed(folder)
     found = pages.first_start(browser, photos, python)
@@ -97,7 +91,6 @@ def start(browser: Any, folder: Path, quick: bool) -> list[Row]:
 
 
 def an_hour(browser: Any, folder: Path, quick: bool) -> list[Row]:
-    """Label for an hour."""
     return hour.rows_of(hour.label(folder / "hour", minutes=4 if quick else 60))
 
 

@@ -37,12 +37,10 @@ class Served:
 
     @property
     def url(self) -> str:
-        """Where it is served."""
         return self.link.split("/a/")[0]
 
     @property
     def project(self) -> Project:
-        """The project."""
         return Project.open(self.place)
 
     def start(self, seconds: float = 120.0) -> None:
@@ -132,7 +130,6 @@ def pictures_in(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Any]:
-    """Start Chromium."""
     from playwright.sync_api import sync_playwright
 
     path = os.environ.get("CLEW_CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
@@ -158,7 +155,6 @@ def page_of(
 
 
 def wait_until(condition: Any, seconds: float, what: str) -> None:
-    """Wait until a condition holds."""
     end, pause = monotonic() + seconds, threading.Event()
     while not condition():
         if monotonic() > end:

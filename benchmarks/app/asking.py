@@ -37,7 +37,6 @@ class Asked(NamedTuple):
 
 
 def kinds_of_pictures() -> dict[str, int]:
-    """Return the kind of each picture."""
     pictures = load_pictures()
     return dict(zip(pictures.ids, pictures.y.tolist(), strict=True))
 

@@ -26,8 +26,6 @@ LIFE = 80.0
 
 
 class Hour(NamedTuple):
-    """What came of it."""
-
     n_given: int
     n_exported: int
     n_lost: int

@@ -100,8 +100,6 @@ def gallery(browser: Any, folder: Path, *, n: int) -> Scrolled:
 
 
 class Drawn(NamedTuple):
-    """Milliseconds of a map."""
-
     fetched: float
     drawn: float
     whole: float

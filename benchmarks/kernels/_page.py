@@ -21,8 +21,6 @@ FORMS = {
 
 
 class Table(NamedTuple):
-    """Cases that share columns."""
-
     columns: Mapping[str, str]  # Path of the value, by heading: keys of a row, joined by dots
     cases: Sequence[Case]
     clock: str = "cpu_s"  # The seconds that ratios compare: "cpu_s" or "wall_s"
@@ -67,7 +65,6 @@ def _write(page: Page, rows: Rows, about: dict[str, Any], *, is_quick: bool) -> 
 
 
 def markdown(page: Page, rows: Rows, about: dict[str, Any], *, is_quick: bool) -> str:
-    """Fill in the page."""
     notice = "**Quick run: few rows, answers and trees; the figures mean little.**\n\n"
     places = {"about": (notice if is_quick else "") + harness.described(about)}
     places |= {name: laid_out(table, rows[name]) for name, table in page.tables.items()}

@@ -22,7 +22,6 @@ def started(problem: Problem, **options: Any) -> ExpectedChange:
 
 
 def ask(problem: Problem, **options: Any) -> Callable[[], Any]:
-    """Time one question."""
     strategy = started(problem, **options)
     return strategy.ask
 

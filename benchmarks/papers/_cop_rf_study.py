@@ -319,8 +319,6 @@ SCORES: dict[Method, Callable[..., Floats]] = dict(
 
 @dataclass(frozen=True)
 class CopRfStudy(Study):
-    """The study of COP-RF."""
-
     n_trials: int = 10
     sets: tuple[str, ...] = SETS
     stem: str = "cop_rf"

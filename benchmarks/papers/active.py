@@ -142,8 +142,6 @@ TRIALS = {CELLS[2]: 3, **dict.fromkeys(MORE_CELLS, 2)}
 
 @dataclass(frozen=True)
 class ActiveStudy(Study):
-    """The study of questions."""
-
     n_trials: int = 5
     sets: tuple[str, ...] = (*m.SIZES, *m.PEOPLE)
     stem: str = "active"
@@ -235,7 +233,6 @@ def budget(y: Ints) -> int:
 
 
 def scores(y: Ints, labels: Ints) -> dict[str, float]:
-    """Score groups."""
     return {"jcc": float(jaccard_score_pairs(y, labels)),
             "ari": float(adjusted_rand_score(y, labels))}  # fmt: skip
 
@@ -275,8 +272,6 @@ N_COLUMNS = 5
 
 
 class ActiveReport(Report[ActiveStudy]):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[ActiveStudy]) -> None:
         super().__init__(results)
         self.real = [name for name in self.sets if name in m.PEOPLE]

@@ -136,8 +136,6 @@ N_POINTS = 20
 
 
 class Cell(NamedTuple):
-    """The share of wrong answers."""
-
     error: float
 
     @property
@@ -209,8 +207,6 @@ def points_of(name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class ActiveSubclusteringStudy(Study):
-    """The study of active subclustering."""
-
     n_trials: int = 3
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "active_subclustering"
@@ -284,8 +280,6 @@ LINES = (
 
 
 class ActiveSubclusteringReport(Report[ActiveSubclusteringStudy]):
-    """The parts of the report, made of the results."""
-
     def curve(self, name: str, method: Method, cell: Cell) -> pd.DataFrame:
         at = points_of(name)
         columns = [self.results.values(name, cell, method, f"sjc {n}") for n in at]

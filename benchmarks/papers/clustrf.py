@@ -144,8 +144,6 @@ def graph(name: str, of: Variant, k: int, n_trees: int, seed: int) -> csr_array:
 
 @dataclass(frozen=True)
 class ClustrfStudy(Study):
-    """The study of ClustRF."""
-
     n_trials: int = 10
     sets: tuple[str, ...] = SETS
     stem: str = "clustrf"
@@ -204,8 +202,6 @@ def percent(values: pd.Series, form: str = ".1f") -> str:
 
 
 class ClustrfReport(Report[ClustrfStudy]):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[ClustrfStudy]) -> None:
         super().__init__(results)
         stretched = {STRETCHED: f"{FACES}, components stretched"}

@@ -208,8 +208,6 @@ ROWS = {
 
 
 class CopRfReport(FigureParts):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[s.CopRfStudy]) -> None:
         super().__init__(results)
         #: Sets over which tables average: all without Glass with its row number; and of these, the

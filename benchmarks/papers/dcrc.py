@@ -210,8 +210,6 @@ def shares(counts: Mapping[Kind, Matrix]) -> dict[Kind, Floats]:
 
 @dataclass(frozen=True)
 class DcrcStudy(Study):
-    """The study of DCRC."""
-
     n_trials: int = 20
     sets: tuple[str, ...] = SETS
     stem: str = "dcrc"
@@ -255,8 +253,6 @@ DASHED = (LINEAR, KERNEL, YES_NO, HARD, FREE, SKLR, E2CP)
 
 
 class DcrcReport(Report[DcrcStudy]):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[DcrcStudy]) -> None:
         super().__init__(results)
         self.most = self.study.curve[-1]

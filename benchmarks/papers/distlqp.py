@@ -282,8 +282,6 @@ SCORES: dict[str, Callable[..., float]] = {
 
 @dataclass(frozen=True)
 class DistlqpStudy(Study):
-    """The study of DistLQP."""
-
     n_trials: int = 5
     sets: tuple[str, ...] = SETS
     stem: str = "distlqp"
@@ -331,8 +329,6 @@ PUBLISHED = {
 
 
 class DistlqpReport(Report[DistlqpStudy]):
-    """The parts of the report, made of the results."""
-
     def _table(self, cell: Cell, methods: Any, field: str, sets: Any = None) -> Table:
         names = [name for name in self.sets if sets is None or name in sets]
         rows = [

@@ -301,8 +301,6 @@ def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, I
 
 @dataclass(frozen=True)
 class SklrStudy(Study):
-    """The study of SKLR."""
-
     n_trials: int = 6
     sets: tuple[str, ...] = SETS
     stem: str = "sklr"
@@ -384,8 +382,6 @@ COLUMNS = (
 
 
 class SklrReport(Report[SklrStudy]):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[SklrStudy]) -> None:
         super().__init__(results)
         self.sizes = ", ".join(map(str, self.study.sizes))

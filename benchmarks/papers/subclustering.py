@@ -241,8 +241,6 @@ def equal_classes(n_classes: int) -> Problem:
 
 @dataclass(frozen=True)
 class SubclusteringStudy(Study):
-    """The study of subclustering."""
-
     n_trials: int = 3
     sets: tuple[str, ...] = (*REAL, *FACE_SETS, MEDOIDS)
     stem: str = "subclustering"
@@ -313,8 +311,6 @@ VARIED_METHODS = (AUTO, THESIS, LLOYD, SPECTRAL, BUBBLES)
 
 
 class SubclusteringReport(Report[SubclusteringStudy]):
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[SubclusteringStudy]) -> None:
         super().__init__(results)
         self.sets = [name for name in self.sets if name != MEDOIDS]

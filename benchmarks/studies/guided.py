@@ -1,4 +1,4 @@
-"""Guided clustering and all other methods, by number and kind of answers and by annotators."""
+"""Guided clustering and all other methods, by number, kind and origin of answers and by input."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.studies._guided_ablations import ABLATIONS, ALIKE
-from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of
 from benchmarks.study.methods import Answers, Method, run_method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
 from benchmarks.study.problems import Floats, Problem, load
-from benchmarks.study.report import Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Curves, Line, Panel, Report, Table
 from benchmarks.study.results import Results, Score, averaged, best_of, difference
-from clew import Constraints, Question
+from clew import Constraints, Question, Session
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 from clew.similarity import ClustRF
@@ -33,8 +32,11 @@ SETS = (
     "uci_leaf", "glass", "segment_small", "wine", "iris",
 )  # fmt: skip
 FEW_SETS = ("digits", "vehicle", "olivetti_64x64", "ionosphere", "glass", "iris")
-ABLATION_SETS = (
-    "vehicle", "balance_scale", "olivetti_64x64", "ionosphere", "uci_leaf", "glass", "wine", "iris",
+#: Sets on which sessions ask, and those of the thesis on distances with the one that has no others.
+ASKED_SETS = ("olivetti_64x64", "uci_leaf", "ionosphere", "glass", "segment_small", "wine", "iris")
+OF_DISTANCES = "apfaces_900"
+DISTANCE_SETS = (
+    "leaf_flavia", "lost_faces", "pubfig_900_60", OF_DISTANCES, "olivetti_64x64", "uci_leaf",
 )  # fmt: skip
 #: Preparation of the sets whose features are not standardized.
 PLAIN: dict[str, dict[str, int]] = {
@@ -99,6 +101,14 @@ WITHOUT = (GUIDED, *(m for m in METHODS if not m.uses_answers))
 #: Methods that are run on all sets and amounts, and those that are not.
 EVERYWHERE = tuple(m for m in METHODS if m.is_run(9_999, 999_999))
 LIMITED = tuple(m for m in METHODS if m not in EVERYWHERE)
+#: With the number of groups open, and on Euclidean distances of the features.
+OPEN = Method("guided_open", "GuidedClustering, number open", "guided, number open")
+ON_DISTANCES = (
+    Method("distances", "GuidedClustering on distances", "guided on distances", input="distances"),
+    Method("distances_e2cp", "E2CP", "spectral", "E2CP on distances", PAIRS, "distances"),
+    Method("distances_linkage", "linkage", "linkage of distances", "", PAIRS, input="distances"),
+    Method("distances_ward", "Ward", "Ward of distances", "", NOTHING, "distances"),
+)
 #: Methods measured on all kinds of answers, and those that take no pairs.
 KIND_METHODS = (GUIDED, E2CP, COPRF, ITML, SKLR, DCRC)
 COMPARING = (
@@ -112,7 +122,7 @@ COMPARING = (
 class Cell:
     """The kind, number and source of answers."""
 
-    kind: str  # One of `KINDS`, or of `PEOPLE`, or "none"
+    kind: str  # One of `KINDS`, or of `PEOPLE`, "asked" (by a session) or "none"
     amount: str = ""  # One of `AMOUNTS`
     error: float = 0.0  # Share of wrong answers; `PEOPLE` have their own error rates
     is_named: bool = True  # Whether answers name their annotator
@@ -155,10 +165,15 @@ PARTS = {
     "people": Part(
         (*FEW_SETS, "segment_small", "wine"),
         _cells(PEOPLE, ("N", "2N"), (0.0,), (True, False)),
-        lambda cell: (GUIDED, *[ALIKE][: cell.is_named], *COMPARATORS),
+        lambda cell: (GUIDED, *COMPARATORS),
     ),
-    "ablation": Part(
-        ABLATION_SETS, _cells(["pairs"], PER_ROW, ERRORS), lambda cell: (GUIDED, *ABLATIONS)
+    "asked": Part(
+        ASKED_SETS, _cells(["asked", "pairs"], PER_ROW, (0.0, 0.15)), lambda cell: (GUIDED, OPEN)
+    ),
+    "distances": Part(
+        DISTANCE_SETS,
+        _cells(["pairs"], ("N/4", "2N"), (0.0, 0.15)),
+        lambda cell: (GUIDED, *ON_DISTANCES),
     ),
 }
 
@@ -170,7 +185,6 @@ def problem(name: str) -> Problem:
 
 @cache
 def n_rows(name: str) -> int:
-    """Count the rows of a set."""
     return len(problem(name).y)
 
 
@@ -186,10 +200,31 @@ def forest(name: str, seed: int) -> Floats:
     return np.asarray(ClustRF(N_TREES, random_state=seed).fit(problem(name).X).affinity_matrix_)
 
 
+def data(name: str, kind: str, seed: int) -> Floats:
+    """Return the input of a method."""
+    of = problem(name)
+    if kind == "forest":
+        return forest(name, seed)
+    if kind == "distances":
+        return squareform(pdist(of.X)) if of.distances is None else of.distances
+    return of.X
+
+
+@lru_cache(maxsize=4)
+def session(name: str, error: float, seed: int) -> Session:
+    """Ask the most answers; fewer are the first of them."""
+    X, y = problem(name).X, problem(name).y
+    oracle = SimulatedOracle(y, error=error, origin="asked", random_state=seed)
+    return Session(X, random_state=seed).run(oracle, n_answers(name, "2N"))
+
+
 @lru_cache(maxsize=4)
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
     """Draw the answers of a trial; the questions do not depend on the share of wrong answers."""
     y, count = problem(name).y, n_answers(name, cell.amount)
+    if cell.kind == "asked":
+        every = session(name, cell.error, seed_of("guided", name, cell.error, trial)).answers
+        return Constraints.from_answers(every[:count], n_samples=len(y))
     seed = seed_of("guided", name, cell.kind, cell.amount, trial)
     if cell.kind in PEOPLE:
         known = _by_people(y, PEOPLE[cell.kind], count, seed)
@@ -234,8 +269,6 @@ def _of_answers(of: Problem, known: Constraints | None, model: Any) -> dict[str,
 
 @dataclass(frozen=True)
 class GuidedStudy(Study):
-    """The study of guided clustering."""
-
     n_trials: int = 3
     sets: tuple[str, ...] = SETS
     stem: str = "guided"
@@ -264,20 +297,21 @@ class GuidedStudy(Study):
         """Return scores. If a method refuses the answers, "ari" is that of Ward's linkage."""
         name, method, cell, trial = task
         of, seed = problem(name), seed_of("method", name, trial)
-        X = forest(name, seed) if method.input == "forest" else of.X
+        X = data(name, method.input, seed)
         known = None if cell == NO_ANSWERS else answers(name, cell, trial)
         found = run_method(method, X, known, (of.n_classes,), seed, self.n_trees)
         if not found.labels:
             found.labels = {of.n_classes: AgglomerativeClustering(of.n_classes).fit_predict(of.X)}
-        ari = float(adjusted_rand_score(of.y, found.labels[of.n_classes]))
-        return {"ari": ari} | found.notes | _of_answers(of, known, found.model)
+        labels = found.labels[of.n_classes]
+        scores = {"ari": float(adjusted_rand_score(of.y, labels))}
+        scores["groups"] = len(np.unique(labels)) / of.n_classes
+        return scores | found.notes | _of_answers(of, known, found.model)
 
 
 #: Goals: lead over the comparators, area under the curve, largest loss by wrong answers.
 LEAD, AUC, LOSS = 0.05, 0.85, 0.02
 SLOW = ("guided", "e2cp", "coprf", "coprf_hard", "itml", "sklr", "dcrc")
 COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GRAY)
-STEPS = {GUIDED: "all steps"} | {m: m.label for m in ABLATIONS}
 ROUNDING = 1e-9
 #: What guided clustering estimates about answers: fields of the log by heading.
 ESTIMATES = {
@@ -287,14 +321,11 @@ ESTIMATES = {
 Cells = Sequence[Cell]
 
 
-class GuidedReport:
-    """The parts of the report, made of the results."""
-
+class GuidedReport(Report[GuidedStudy]):
     def __init__(self, results: Results[GuidedStudy]) -> None:
-        self.results, self.study, self.over = results, results.study, results.mean
-        self.sets, self.errors = self.study.found_sets, self.study.errors
+        super().__init__(results)
+        self.over, self.errors = results.mean, self.study.errors
         self.n_sets, self.all = str(len(self.sets)), self.main()
-        self.bars = Picture("ablations", "Ablations", self._bars)
 
     def main(self, *errors: float) -> list[Cell]:
         """Return the cells of the main part with these shares of wrong answers, by default all."""
@@ -475,14 +506,13 @@ class GuidedReport:
 
     def people(self) -> Iterator[Table]:
         """Compare answers with and without annotators; the comparator has the better of the two."""
-        columns = ["names known", "alike at first", "names dropped", "best comparator", "its"]
+        columns = ["names known", "names dropped", "best comparator", "its"]
         sets, cells = self.sets_of("people"), self.study.cells("people")
         for named, dropped in zip(cells[::2], cells[1::2], strict=True):
             rows = []
             for label, of in ({name: [name] for name in sets} | {"mean": sets}).items():
                 best, theirs = best_of(COMPARATORS, partial(self._better, of, (named, dropped)))
-                ours = ((named, GUIDED), (named, ALIKE), (dropped, GUIDED))
-                scores = [self.over(of, [c], m) for c, m in ours]
+                scores = [self.over(of, [cell], GUIDED) for cell in (named, dropped)]
                 rows.append([label, *scores, best.label if best else "–", theirs])
             yield Table([named.name, *columns], rows)
 
@@ -490,33 +520,19 @@ class GuidedReport:
         scores = [Score.of(self.over(names, [c], method, COMPARATORS)) for c in cells]
         return max(scores, key=lambda score: np.nan_to_num(score.mean, nan=-9.0))
 
-    def ablated(self, method: Method, *errors: float, field: str = "ari") -> pd.Series:
-        cells = [c for c in self.study.cells("ablation") if c.error in (errors or self.errors)]
-        return self.over(self.sets_of("ablation"), cells, method, tuple(STEPS), field)
+    def asked(self) -> Table:
+        """Compare the number of groups open and given."""
+        names, rows = self.sets_of("asked"), []
+        for cell in self.study.cells("asked"):
+            of = partial(self.over, names, [cell], beside=(GUIDED, OPEN))
+            rows.append([cell.name, of(GUIDED), of(OPEN), of(OPEN, field="groups")])
+        return Table(["answers", GUIDED.label, OPEN.label, "groups a class"], rows)
 
-    def ablations(self) -> Table:
-        rows = []
-        for m, label in STEPS.items():
-            seconds = Score.of(self.ablated(m, field="fit_seconds"))
-            gap = difference(self.ablated(m), self.ablated(GUIDED)) if m in ABLATIONS else ""
-            row = [label, *(self.ablated(m, error) for error in self.errors), gap]
-            rows.append([*row, f"{seconds.mean:.2f}" if seconds.is_known else "–"])
-        return Table(["", *map(_wrong, self.errors), "minus all steps", "s"], rows)
-
-    def _bars(self) -> Any:
-        figure, grid = pictures.panels(1, 1, figsize=(7.5, 3.6))
-        panel, rows = grid[0, 0], np.arange(len(STEPS))
-        height = 0.8 / len(self.errors)
-        for i, (error, color) in enumerate(zip(self.errors, (BLUE, SKY, GRAY), strict=False)):
-            scores = [Score.of(self.ablated(m, error)) for m in STEPS]
-            mean, deviation = np.nan_to_num([(of.mean, of.error) for of in scores]).T
-            style = {"color": color, "label": _wrong(error), "xerr": deviation}
-            panel.barh(rows + i * height, mean, height, **style)
-        panel.set_yticks(rows + 0.4 - height / 2, list(STEPS.values()))
-        panel.invert_yaxis()
-        pictures.tidied(panel, x_label="mean ARI")
-        pictures.legend_beside(panel)
-        return figure
+    def distances(self) -> Table:
+        names, cells = self.sets_of("distances"), self.study.cells("distances")
+        methods = (GUIDED, *ON_DISTANCES)
+        rows = [[name, *(self.over([name], cells, m) for m in methods)] for name in names]
+        return Table(["mean over answers", *(m.label for m in methods)], rows)
 
 
 def _wrong(error: float) -> str:

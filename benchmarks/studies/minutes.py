@@ -129,8 +129,6 @@ class Clock:
 
 @dataclass(frozen=True)
 class MinutesStudy(Study):
-    """The study of minutes."""
-
     n_trials: int = 5
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "minutes"
@@ -255,8 +253,6 @@ def figure(minutes: float) -> str:
 
 
 class MinutesReport:
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[MinutesStudy]) -> None:
         self.results, self.sets = results, results.study.found_sets
         self.many = [name for name in self.sets if name not in FEW_GROUPS]

@@ -165,8 +165,6 @@ def can_read(method: Method, of: HumanSet, kind: str) -> bool:
 
 @dataclass(frozen=True)
 class PeopleStudy(Study):
-    """The study of real answers."""
-
     n_trials: int = 3
     sets: tuple[str, ...] = tuple(SETS)
     stem: str = "people"
@@ -361,8 +359,6 @@ ANNOTATORS = "Slope of each of 20 people against how often others gave the same 
 
 
 class PeopleReport:
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[PeopleStudy]) -> None:
         self.results, self.study = results, results.study
         self.sets = self.study.found_sets

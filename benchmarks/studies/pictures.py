@@ -75,14 +75,11 @@ def _drawn(y: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Way:
-    """Features by name."""
-
     name: str
     label: str
     uses_answers: ClassVar[bool] = True
 
     def features(self, images: list[Image.Image]) -> Floats:
-        """Describe images."""
         by = extractor(self.name, n_jobs=1)
         return by.combine(by.extract(images))
 
@@ -93,8 +90,6 @@ WAYS = (NETWORK, SHAPES)
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers of one person."""
-
     name: str = f"{100 * ERROR:g} % wrong"
 
 
@@ -103,8 +98,6 @@ CELL = Cell()
 
 @dataclass(frozen=True)
 class PicturesStudy(Study):
-    """The study of features of pictures."""
-
     n_trials: int = 1
     sets: tuple[str, ...] = SETS
     stem: str = "pictures"
@@ -139,8 +132,6 @@ class PicturesStudy(Study):
 
 
 class PicturesReport:
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[PicturesStudy]) -> None:
         self.results, self.amounts = results, results.study.amounts
         self.sets = [

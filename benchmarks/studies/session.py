@@ -61,14 +61,10 @@ LEAST_TO_STOP = 80
 
 
 class Method(NamedTuple):
-    """A row of the tables."""
-
     name: str = "guided"
 
 
 class Cell(NamedTuple):
-    """The share of wrong answers."""
-
     error: float
 
     @property
@@ -131,8 +127,6 @@ def _made(name: str, n: int, per_class: int, seed: int) -> Rows:
 
 @dataclass(frozen=True)
 class SessionStudy(Study):
-    """The study of sessions."""
-
     n_trials: int = 2
     sets: tuple[str, ...] = tuple(SIZES)
     stem: str = "session"
@@ -243,8 +237,6 @@ class Regression(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A session of the log."""
-
     set: str
     error: float
     n_items: int
@@ -297,7 +289,6 @@ class Run(NamedTuple):
 
 
 def run_of(name: str, error: float, record: Record) -> Run:
-    """Read a session from the log."""
     states = [dict(zip(STATE, state, strict=True)) for state in record["states"]]
     return Run(name, error, record["n_items"], states)
 
@@ -342,8 +333,6 @@ FACTORS, N_CHECKS = (1.5, 2.0), ((4, 6), (7, 12), (13, 25), (26, 999))
 
 
 class SessionReport:
-    """The parts of the report, made of the results."""
-
     goal, step, budget = f"{now.GOAL}", f"{STEP}", f"{BUDGET}"
 
     def __init__(self, results: Results[SessionStudy]) -> None:

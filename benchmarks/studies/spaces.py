@@ -197,8 +197,6 @@ def ratings(name: str, method: str, n_ratings: int | None, seed: int) -> dict[st
 
 
 class Method(NamedTuple):
-    """A row of a table."""
-
     name: str
     label: str
     fit: str = ""  # Name in cblearn, if it is from there
@@ -232,8 +230,6 @@ RATED_CELLS = tuple(Cell(amount) for amount in (150, 500, "all"))
 
 @dataclass(frozen=True)
 class SpacesStudy(Study):
-    """The study of spaces."""
-
     n_trials: int = 3
     sets: tuple[str, ...] = (*AMOUNTS, MOST_CENTRAL, *RATINGS)
     stem: str = "spaces"
@@ -275,8 +271,6 @@ class SpacesStudy(Study):
 
 
 class SpacesReport:
-    """The parts of the report, made of the results."""
-
     def __init__(self, results: Results[SpacesStudy]) -> None:
         self.results, self.study = results, results.study
         self.sets = [name for name in AMOUNTS if name in self.study.found_sets]

@@ -18,8 +18,6 @@ from clew.exceptions import DatasetNotFoundError
 
 
 class Task(NamedTuple):
-    """One result to measure."""
-
     set: str
     method: Any
     cell: Any  # A point at which methods are measured, such as a number of answers, with a `name`

@@ -53,7 +53,6 @@ def seed_of(*parts: object) -> int:
 
 
 def tag_of(*parts: object) -> str:
-    """Hash names and parameters."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:10]
 
 

@@ -79,6 +79,7 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "linkage of distances": lambda k: cluster.ConstrainedLinkage(k, metric=GIVEN),
     "Ward of distances": lambda k: cluster.ConstrainedLinkage(k, linkage="ward", metric=GIVEN),
     "guided": lambda k: cluster.GuidedClustering(k, standardize=False),
+    "guided, number open": lambda k: cluster.GuidedClustering(None, standardize=False),
     "DCRC": lambda k: cluster.DCRC(k),
     "DCRC kernel": lambda k: cluster.DCRC(k, kernel="adaptive"),
     "DCRC linear": lambda k: cluster.DCRC(k, kernel=None),
@@ -121,7 +122,6 @@ class Method:
         return SIMILARITIES[self.similarity](n_trees)
 
     def model(self, n_clusters: int, n_trees: int = 0) -> Any:
-        """Build the estimator that finds groups."""
         model = CLUSTERERS[self.clusterer](n_clusters)
         if self.similarity:
             model = cluster.SimilarityClustering(self.learner(n_trees), model)
@@ -193,8 +193,6 @@ N_FOLDS = 5
 
 @dataclass
 class Outcome:
-    """The result of a method."""
-
     labels: dict[int, Ints] = field(default_factory=dict)
     """Labels by the number of groups; empty if the answers were refused."""
     model: Any = None
@@ -205,7 +203,6 @@ class Outcome:
 
 
 def version(method: Method, n_trees: int = 0) -> str:
-    """Hash the parameters of a method."""
     parts = []
     if method.clusterer:
         parts = [parameters_of(method.model(2, n_trees))]

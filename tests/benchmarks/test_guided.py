@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies import _guided_ablations as ablations, guided as study
-from benchmarks.studies._guided_ablations import ABLATIONS, ALIKE
+from benchmarks.studies import guided as study
 from benchmarks.studies.guided import (
     COMPARATORS,
     COMPARING,
@@ -20,6 +18,8 @@ from benchmarks.studies.guided import (
     KINDS,
     METHODS,
     NO_ANSWERS,
+    ON_DISTANCES,
+    OPEN,
     PARTS,
     PEOPLE,
     Cell,
@@ -33,26 +33,27 @@ from benchmarks.study.engine import Task, run
 from benchmarks.study.methods import version
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
+from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
-from clew import Constraints
-from clew.cluster.guided._partitions import TiedRows
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
-from clew.trust import ConfusionMatrices
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
-CACHES = (problems.load, study.answers, study.n_rows, study.forest)
+CACHES = (problems.load, study.answers, study.n_rows, study.forest, study.session)
 ASKED = Cell("pairs", "N", 0.15)
 
 
 def _made(name: str, scale: str | None = None) -> Dataset:
-    if name not in ("wine", "iris"):
+    if name not in ("wine", "iris", study.OF_DISTANCES):
         raise DatasetNotFoundError(f"no {name}")
     X, y = make_blobs(60, 3, centers=3, cluster_std=2.5, random_state=0)
-    return Dataset(name=name, X=X, y=y.astype(np.int64), class_names=("a", "b", "c"), source="made")
+    parts = {"name": name, "y": y.astype(np.int64), "class_names": ("a", "b", "c")}
+    if name == study.OF_DISTANCES:
+        return Dataset(X=None, D=squareform(pdist(X)), source="made", **parts)
+    return Dataset(X=X, source="made", **parts)
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +110,7 @@ def test_annotators_have_their_error_rates_and_can_be_dropped() -> None:
 
 
 def test_methods_differ_and_every_part_has_guided_clustering(small: GuidedStudy) -> None:
-    every = (*METHODS, *COMPARING, *ABLATIONS, ALIKE)
+    every = (*METHODS, *COMPARING, *ON_DISTANCES, OPEN)
     assert len({m.name for m in every}) == len({version(m, 500) for m in every}) == len(every)
     assert len(COMPARATORS) == 8
     for part in PARTS.values():
@@ -117,8 +118,7 @@ def test_methods_differ_and_every_part_has_guided_clustering(small: GuidedStudy)
             assert GUIDED in part.methods(cell)
     points = small.points("iris")
     assert len(points) == len(set(points))
-    assert {*ABLATIONS, *METHODS} <= {method for method, cell in points if cell == ASKED}
-    assert (ALIKE, Cell("four people", "N", is_named=False)) not in points
+    assert {*METHODS} <= {method for method, cell in points if cell == ASKED}
 
 
 def test_a_tiny_study_runs() -> None:
@@ -146,42 +146,31 @@ def test_methods_without_pairs_get_comparisons(small: GuidedStudy, kind: str) ->
         assert found["ari"] > 0.2, method.name
 
 
-def test_steps_are_left_out() -> None:
-    library = [
-        inspect.getattr_static(*of[:2]) for m in ABLATIONS for of in type(m.model(3)).replaced
-    ]
-    known = answers("iris", ASKED, 0)
-    found = {
-        m.name: m.model(3).set_params(random_state=0).fit(_iris().X, constraints=known)
-        for m in (GUIDED, *ABLATIONS)
-    }
-    assert len(found["guided_best_alone"].weights_) == 1 < len(found["guided"].weights_)
-    for name in ("guided_neighbors", "guided_ridge", "guided_equal_weights"):
-        assert found[name].scores_ != found["guided"].scores_
-    of_beliefs, of_mean_field = (
-        found[name].probabilities_ for name in ("guided", "guided_mean_field")
-    )
-    assert np.abs(of_beliefs - of_mean_field).max() > 0.01
-    assert library == [
-        inspect.getattr_static(*of[:2]) for m in ABLATIONS for of in type(m.model(3)).replaced
-    ]
+def test_fewer_asked_answers_are_the_first_of_the_most(small: GuidedStudy) -> None:
+    few, most = (answers("iris", Cell("asked", n), 0) for n in ("N/4", "N"))
+    assert (len(few), len(most)) == (15, 60)
+    assert (few.pairs == most.pairs[:15]).all()
+    found = small.measure(Task("iris", OPEN, Cell("asked", "N"), 0))
+    assert found["ari"] > 0.5
+    assert 0.5 < found["groups"] < 3
 
 
-def test_mean_field_gets_the_logarithm_of_the_likelihood() -> None:
-    known = Constraints(4, pairs=[(0, 1, 1)], triplets=[(1, 2, 3, 0)])
-    tied = TiedRows(known, ConfusionMatrices.uniform(0.2))
-    said = ablations.messages_of(tied.ties)
-    # Answers about pairs are right with probability .8; the other labels share the rest.
-    assert np.log(8) == pytest.approx(said.by_first[said.second < 0], rel=1e-6)
-    assert (said.first[said.start[2] : said.start[3]] == 1).all()
-    assert (said.second[said.start[2] : said.start[3]] == 3).all()
+def test_distances_are_those_of_features_or_given() -> None:
+    of = study.OF_DISTANCES
+    assert np.allclose(study.data("iris", "distances", 0), study.data(of, "distances", 0))
+    wide = GuidedStudy(1, (of,))
+    assert wide.measure(Task(of, ON_DISTANCES[1], Cell("pairs", "N/4"), 0))["ari"] > 0.3
+    methods = {method for method, cell in wide.points(of) if cell == Cell("pairs", "N/4")}
+    assert {*ON_DISTANCES, GUIDED} <= methods  # its features are coordinates made of distances
 
 
 def _fill(small: GuidedStudy, lead: float) -> None:
     for task in small.tasks():
         row: dict[str, Any] = {"ari": 0.5 + 0.02 * task.trial + lead * (task.method == GUIDED)}
         row |= {"fit_seconds": 0.25, "source": "x", "auc": 0.9, "error_rate": 0.15}
-        small.log.append(small.key(task) | row | {"true_error": 0.15, "is_held": 1.0})
+        small.log.append(
+            small.key(task) | row | {"true_error": 0.15, "is_held": 1.0, "groups": 1.2}
+        )
 
 
 @pytest.mark.parametrize(
@@ -202,13 +191,12 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
 def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]) -> None:
     _fill(small, 0.1)
     text = fill(Results(small), study.GuidedReport, study.__file__)
-    assert pictured == ["test_curves", "test_ablations"]
+    assert pictured == ["test_curves"]
     assert "Not complete" not in text
     assert "Not available, and left out: glass" in text
     assert re.search(r"\| GuidedClustering +\| \*\*0\.610 ± 0\.010\*\* ", text)
     assert re.search(r"\| guided ahead by +\| +\+0\.100 ± 0\.000 ", text)
-    assert re.search(r"\| no crossings +\| 0\.510 ± 0\.010 .* -0\.100 ± 0\.000 ", text)
-    assert re.search(r"\| iris +\| +0\.610 ± 0\.010 \| +0\.510 ± 0\.010 ", text)  # four people
+    assert re.search(r"\| asked, N, 0 % wrong +\| +0\.610 .* \| +0\.510 .* \| +1\.2", text)
     assert not re.search(r"\bnan\b", text)
 
 
