@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.records import _closure_of_majority, asked_pairs, table_of
+from benchmarks.studies._human import MajorityClosure
+from benchmarks.studies.records import asked_pairs, table_of
 
 from clew import Constraints
 
@@ -36,6 +37,6 @@ def test_rows_that_most_call_the_same_are_joined():
         cannot_link=[(0, 1), (3, 4), (4, 3)],
         n_samples=5,
     )
-    labels = _closure_of_majority(known)
+    labels = MajorityClosure().fit(constraints=known).labels_
     assert labels[0] == labels[1] == labels[2]
     assert len(set(labels.tolist())) == 3

@@ -18,7 +18,7 @@ WITH_DATA = (
     "tests/house/test_one_way.py",
     "tests/benchmarks/test_sklr.py",
     "benchmarks/papers/sklr",
-    "benchmarks/records",
+    "benchmarks/studies/records",
     "benchmarks/_peers.py",
 )
 #: The title of a reference.

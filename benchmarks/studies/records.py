@@ -1,29 +1,29 @@
-"""``python -m benchmarks.records``: duplicates in two made tables, and records of real answers."""
+"""Duplicates in two made tables beside dedupe and Splink, and in records that people compared."""
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
+from time import process_time
+from typing import Any, NamedTuple
 
-import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from benchmarks import _harness as harness
 from benchmarks._environments import PackageError, run_in_environment
-from benchmarks.studies._human import load
+from benchmarks.studies._human import MajorityClosure, load
+from benchmarks.study.command import study_command
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.log import tag_of
+from benchmarks.study.problems import Problem
+from benchmarks.study.report import Report, Table
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.exceptions import DatasetNotFoundError
 from clew.metrics import adjusted_rand_score
 from clew.tables import RecordFeatures
 
@@ -213,73 +213,33 @@ def asked_pairs(
     return rows, is_same
 
 
-SETS = ("restaurants", "products")
+MADE = ("restaurants", "products")
+HUMAN = ("crowder_restaurant", "crowder_restaurant_qt", "crowder_product_qt")
 N_ANSWERS, ERROR = 150, 0.05
 #: Cuts of the three-line baseline; the first is the usual one.
 CUTS = (0.5, 0.3, 0.4, 0.6, 0.7)
-HUMAN = ("crowder_restaurant", "crowder_restaurant_qt", "crowder_product_qt")
-REPORT = Path(__file__).with_suffix(".md")
 
 Labels = NDArray[np.int64]
 
 
-@click.command()
-@click.option("--seeds", default=3, show_default=True, help="Number of tables of each kind.")
-def main(seeds: int) -> None:
-    """Measure, print the tables and write them to benchmarks/results/records.md."""
-    about = harness.provenance()
-    runs = [run for name in SETS for seed in range(seeds) for run in measured(name, seed)]
-    human = [row for name in HUMAN if (row := of_answers_alone(name)) is not None]
-    content = {"about": about, "tables": runs, "answers": human}
-    text = json.dumps(content, indent=1) + "\n"
-    harness.write_text(harness.RESULTS / "records.json", text)
-    page = REPORT.read_text(encoding="utf-8").format(
-        about=harness.described(about), seeds=seeds, tables=_table(runs), answers=_human(human)
-    )
-    harness.write_text(harness.RESULTS / "records.md", page)
-    click.echo(page)
+class Drawn(NamedTuple):
+    """A made table, its subjects and answers about its rows."""
+
+    frame: pd.DataFrame
+    truth: Labels
+    pairs: NDArray[np.int64]
+    is_same: NDArray[np.bool_]
+
+    @property
+    def answers(self) -> Constraints:
+        table = np.column_stack([self.pairs, self.is_same])
+        return Constraints(len(self.frame), pairs=table)
 
 
-def measured(name: str, seed: int) -> list[dict[str, Any]]:
-    """Group a made table by each method; return agreement, number of groups and seconds."""
+@lru_cache(maxsize=1)
+def drawn(name: str, seed: int) -> Drawn:
     frame, truth = table_of(name, seed)
-    cosine = _cosine(frame)
-    pairs, is_same = asked_pairs(cosine, truth, N_ANSWERS, ERROR, seed)
-    answers = Constraints.from_pairs(
-        must_link=pairs[is_same], cannot_link=pairs[~is_same], n_samples=len(frame)
-    )
-    data = {
-        "values": frame.fillna("").to_numpy().astype(str),
-        "names": np.array(list(frame.columns)),
-        "pairs": pairs,
-        "is_same": is_same,
-    }
-    methods: dict[str, Callable[[], Any]] = {
-        "average linkage, cut at 0.5": lambda: _linkage(frame)[:1],
-        "average linkage, best cut in hindsight": lambda: _linkage(frame),
-        "clew, no answers": lambda: _clew(frame, Constraints(len(frame))),
-        "clew": lambda: _clew(frame, answers),
-        "dedupe": lambda: _of_peer("dedupe", data, seed),
-        "Splink, best threshold in hindsight": lambda: _of_peer("splink", data, seed),
-    }
-    rows = []
-    for method, fit in methods.items():
-        start = time.process_time()
-        row: dict[str, Any] = {"set": name, "seed": seed, "method": method}
-        try:
-            found = fit()
-        except PackageError as error:
-            row["failure"] = str(error)[:200]
-        else:
-            seconds = time.process_time() - start
-            if isinstance(found, tuple):
-                found, seconds = found
-            scores = [float(adjusted_rand_score(truth, labels)) for labels in found]
-            best = int(np.argmax(scores))
-            row |= {"ari": scores[best], "groups": len(np.unique(found[best])), "s": seconds}
-        print(row, flush=True)
-        rows.append(row)
-    return rows
+    return Drawn(frame, truth, *asked_pairs(_cosine(frame), truth, N_ANSWERS, ERROR, seed))
 
 
 def _cosine(frame: pd.DataFrame) -> NDArray[np.float64]:
@@ -288,84 +248,136 @@ def _cosine(frame: pd.DataFrame) -> NDArray[np.float64]:
     return np.asarray((weights @ weights.T).toarray())
 
 
-def _linkage(frame: pd.DataFrame) -> list[Labels]:
-    distance = np.maximum(1.0 - _cosine(frame), 0.0)
+Found = tuple[list[Labels], float | None]  # Seconds, if the clock of this process has not them
+
+
+def linked(of: Drawn, seed: int) -> Found:
+    distance = np.maximum(1.0 - _cosine(of.frame), 0.0)
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
-    return [np.asarray(fcluster(tree, cut, "distance"), np.int64) for cut in CUTS]
+    return [np.asarray(fcluster(tree, cut, "distance"), np.int64) for cut in CUTS], None
 
 
-def _clew(frame: pd.DataFrame, answers: Constraints) -> list[Labels]:
+def fitted(frame: pd.DataFrame, answers: Constraints) -> Found:
     X = RecordFeatures().fit_transform(frame)
-    return [GuidedClustering(random_state=0).fit(X, constraints=answers).labels_]
+    return [GuidedClustering(random_state=0).fit(X, constraints=answers).labels_], None
 
 
-def _of_peer(package: str, data: dict[str, Any], seed: int) -> tuple[list[Labels], float]:
-    """Return the groups and the seconds without those of starting another process."""
-    found, arrays = run_in_environment(package, f"benchmarks._peers:{package}", data, seed=seed)
-    return list(arrays["labels"]), float(found["seconds"])
+def _of_peer(package: str) -> Callable[[Drawn, int], Found]:
+    def run(of: Drawn, seed: int) -> Found:
+        data = {
+            "values": of.frame.fillna("").to_numpy().astype(str),
+            "names": np.array(list(of.frame.columns)),
+            "pairs": of.pairs,
+            "is_same": of.is_same,
+        }
+        found, arrays = run_in_environment(package, f"benchmarks._peers:{package}", data, seed=seed)
+        return list(arrays["labels"]), float(found["seconds"])
+
+    return run
 
 
-def of_answers_alone(name: str) -> dict[str, Any] | None:
-    """Group records whose texts are not public, by the answers of people alone."""
-    try:
-        people = load(name, 0)
-    except DatasetNotFoundError as error:  # the data are not part of the project
-        print(error)
-        return None
-    known, truth = people.constraints(), people.classes["entity"]
-    start = time.process_time()
-    model = GuidedClustering(random_state=0).fit(constraints=known)
-    seconds = time.process_time() - start
-    return {
-        "set": name,
-        "rows": known.n_samples,
-        "answers": len(known),
-        "clew": float(adjusted_rand_score(truth, model.labels_)),
-        "closure": float(adjusted_rand_score(truth, _closure_of_majority(known))),
-        "s": seconds,
-    }
+@dataclass(frozen=True)
+class Method:
+    """Returns groups, of which the best ones count."""
+
+    name: str
+    run: Callable[[Drawn, int], Found]
+    uses_answers: bool = True
 
 
-def _closure_of_majority(known: Constraints) -> Labels:
-    """Join the rows that most answers call the same."""
-    n, pairs = known.n_samples, np.sort(known.pairs, axis=1)
-    key, question = np.unique(pairs @ np.array([n, 1]), return_inverse=True)
-    votes = np.bincount(question, np.where(known.is_must_link, 1.0, -1.0))
-    same = key[votes > 0]
-    links = coo_array((np.ones(len(same)), (same // n, same % n)), shape=(n, n))
-    return np.asarray(connected_components(links, directed=False)[1], np.int64)
+CLEW = Method("clew", lambda of, seed: fitted(of.frame, of.answers))
+CLOSURE = Method("majority and closure", linked)  # of answers alone
+METHODS = (
+    Method("average linkage, cut at 0.5", lambda of, seed: (linked(of, seed)[0][:1], None)),
+    Method("average linkage, best cut in hindsight", linked),
+    Method("clew, no answers", lambda of, seed: fitted(of.frame, Constraints(len(of.frame)))),
+    CLEW,
+    Method("dedupe", _of_peer("dedupe")),
+    Method("Splink, best threshold in hindsight", _of_peer("splink")),
+)
 
 
-def _table(runs: list[dict[str, Any]]) -> str:
-    rows = []
-    for name in SETS:
-        for method in dict.fromkeys(run["method"] for run in runs):
-            these = [run for run in runs if (run["set"], run["method"]) == (name, method)]
-            fits = [run for run in these if "ari" in run]
-            if fits:
-                scores = [run["ari"] for run in fits]
-                cells = [
-                    f"{np.mean(scores):.3f}",
-                    f"{min(scores):.3f}",
-                    f"{np.mean([run['groups'] for run in fits]):,.0f}",
-                    f"{np.median([run['s'] for run in fits]):.1f}",
-                ]
-            else:
-                cells = [these[0]["failure"], "–", "–", "–"]
-            rows.append([name, method, *cells])
-    return harness.markdown_table(["table", "method", "ARI", "lowest", "groups", "s"], rows)
+class Cell(NamedTuple):
+    name: str
 
 
-def _human(rows: list[dict[str, Any]]) -> str:
-    cells = [
-        [row["set"], f"{row['rows']:,}", f"{row['answers']:,}", f"{row['clew']:.3f}",
-         f"{row['closure']:.3f}", f"{row['s']:.1f}"]
-        for row in rows
-    ]  # fmt: skip
-    headings = ["records", "rows", "answers", "clew", "majority and closure", "clew s"]
-    return harness.markdown_table(headings, cells) if cells else "The data were not at hand."
+ASKED, PEOPLE_ASKED = Cell(f"{N_ANSWERS} answers, {ERROR:.0%} wrong"), Cell("answers of people")
 
 
-if __name__ == "__main__":
-    main()
+@dataclass(frozen=True)
+class RecordsStudy(Study):
+    n_trials: int = 3
+    sets: tuple[str, ...] = (*MADE, *HUMAN)
+    stem: str = "records"
+
+    def problem(self, name: str) -> Problem:
+        n = load(name, 0).n if name in HUMAN else 0  # raises where the data are not at hand
+        return Problem(name, np.eye(n), np.arange(n))
+
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        if name in HUMAN:
+            return [(method, PEOPLE_ASKED) for method in (CLEW, CLOSURE)]
+        return [(method, ASKED) for method in METHODS]
+
+    def trials_of(self, name: str, method: Method) -> int:
+        return 1 if name in HUMAN else self.n_trials
+
+    def version(self, method: Method) -> str:
+        return tag_of(method.name, N_ANSWERS, ERROR, CUTS)
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        name, method, _, trial = task
+        if name in HUMAN:
+            people = load(name, 0)
+            known, truth = people.constraints(), people.classes["entity"]
+            model = GuidedClustering(random_state=0) if method == CLEW else MajorityClosure()
+            start = process_time()
+            labels, seconds = [model.fit(constraints=known).labels_], None
+            sizes = {"rows": known.n_samples, "answers": len(known)}
+        else:
+            of = drawn(name, trial)
+            truth, sizes, start = of.truth, {}, process_time()
+            try:
+                labels, seconds = method.run(of, trial)
+            except PackageError as error:
+                return {"failure": str(error)[:200]}
+        spent = process_time() - start if seconds is None else seconds
+        scores = [float(adjusted_rand_score(truth, each)) for each in labels]
+        n_groups = len(np.unique(labels[int(np.argmax(scores))]))
+        return {"ari": max(scores), "groups": n_groups, "fit_seconds": spent, **sizes}
+
+
+class RecordsReport(Report[RecordsStudy]):
+    def tables(self) -> Table:
+        rows = []
+        for name in (name for name in self.sets if name in MADE):
+            for method in METHODS:
+                ari, groups, seconds, failures = (
+                    self.results.values(name, ASKED, method, field)
+                    for field in ("ari", "groups", "fit_seconds", "failure")
+                )
+                texts = [next(iter(failures), "–"), "–", "–", "–"]
+                if len(ari):
+                    texts = [f"{ari.mean():.3f}", f"{ari.min():.3f}", f"{groups.mean():,.0f}"]
+                    texts.append(f"{seconds.median():.1f}")
+                rows.append([name, method.name, *texts])
+        return Table(["table", "method", "ARI", "lowest", "groups", "s"], rows)
+
+    def answers(self) -> Table:
+        rows = []
+        for name in (name for name in self.sets if name in HUMAN):
+            fields = (("rows", ",.0f"), ("answers", ",.0f"), ("ari", ".3f"), ("fit_seconds", ".1f"))
+            n, m, ours, seconds = (
+                f"{self.results.values(name, PEOPLE_ASKED, CLEW, field).mean():{form}}"
+                for field, form in fields
+            )
+            rows.append(
+                [name, n, m, ours, self.results.score(name, PEOPLE_ASKED, CLOSURE), seconds]
+            )
+        header = ["records", "rows", "answers", "clew", "majority and closure", "clew s"]
+        return Table(header, rows)
+
+
+QUICK = RecordsStudy(1, ("products", HUMAN[0]), "records_quick", True)
+command = study_command(RecordsStudy(), RecordsReport, __file__, QUICK, "One table, one trial")
