@@ -23,8 +23,7 @@ from benchmarks.study.report import Block, Picture, Report, Table
 from benchmarks.study.results import Results, Score
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import Oracle, SimulatedOracle
-from clew.questions.guided._group_size import feature_scale
-from clew.questions.guided._pair_features import N_DIMENSIONS, START_WEIGHTS, pair_features
+from clew.questions.guided._start import N_DIMENSIONS, START_WEIGHTS, feature_scale, pair_features
 
 N_LIMIT_COORDINATES, N_FOLDS = 30, 5
 #: Scale of the start weights, and weights of the mean and the maximum over the rows of a group.

@@ -17,15 +17,15 @@ from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided, odd_one_out_information, triplet_information
 from clew.questions._answers import key_of
-from clew.questions.guided._labels import weight_of_new
-from clew.questions.guided._start_labels import (
+from clew.questions.guided._choice import joint_probabilities, triple_information
+from clew.questions.guided._posterior import weight_of_new
+from clew.questions.guided._start import (
     START_SHARE,
     is_unconstrained,
     start_labels,
     start_share,
     unconstrained_labels,
 )
-from clew.questions.guided._triples import joint_probabilities, triple_information
 
 K, SIZE = 6, 10
 random = np.random.RandomState(0)

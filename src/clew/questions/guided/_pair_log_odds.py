@@ -1,20 +1,26 @@
-"""Log-odds that a pair of rows is in one group: linear in its features, refitted to answers."""
+"""What is learned from answers: log-odds that a pair is in one group, and the share of wrong ones.
+
+Log-odds are linear in features of the pair and in a log-likelihood ratio: within one group against
+between two groups, by a linear discriminant model with Gaussian groups (as PLDA for faces and
+voices) with the heavier tails of Student's distribution.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from clew.kernels.partitions.pairs import fill_log_odds
-from clew.questions.guided._asked import AskedPairs
-from clew.questions.guided._pair_features import START_WEIGHTS
+from clew._parallel import blocks
+from clew.kernels.partitions.pairs import fill_log_odds, number_of_pairs
+from clew.kernels.partitions.tables import Answered
 from clew.questions.guided._posterior import Singles, Views, mirror
+from clew.questions.guided._start import START_WEIGHTS, put_below
 
 Floats = NDArray[np.float64]
-
 #: Factor of the start weights of features, and the start weight of `WithinRatio`.
 START_FACTOR = 2.0
 RATIO_WEIGHT = 0.15
@@ -31,8 +37,6 @@ BLOCK_LIMIT = 5.0
 NEWTON_STEPS = 8
 #: Intercepts where all distances are equal, so they are not evidence.
 FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
-
-
 _N = len(START_WEIGHTS)  # with the intercept
 START = START_FACTOR * np.append(START_WEIGHTS, RATIO_WEIGHT)
 BLOCK_START = np.concatenate((START_WEIGHTS, [RATIO_WEIGHT], SIZE_WEIGHTS))
@@ -43,6 +47,153 @@ BLOCK_PRECISION = (
     )
     ** -2.0
 )
+#: Beta prior of the share of wrong answers.
+PRIOR = (1.5, 15.0)
+RATES = np.concatenate(([0.002, 0.005], np.arange(0.01, 0.4, 0.01)))
+#: Predictions are recalibrated, because they may be overconfident or biased: P(same) is
+#: ``sigmoid(slope * logit + intercept)``.
+SLOPES = np.array([0.5, 0.7, 0.85, 1.0, 1.2, 1.5])
+INTERCEPTS = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
+SD_SLOPE, SD_BIAS = 0.3, 0.5
+#: The rate of each annotator is shrunk toward the rate of all, as if the annotator had given
+#: further answers, with this many wrong ones, at the rate of all.
+SHRINKAGE = 2.0
+LOWEST, HIGHEST = 0.002, 0.45
+#: Least average probability that an answer is wrong.
+LEAST_WRONG = 1e-6
+#: Degrees of freedom of Student's distribution.
+TAIL = 10.0
+#: Ratios are clipped to this range, in nats.
+LIMIT = 6.0
+#: Least number of differences within groups from which the covariance is estimated.
+FEWEST = 5
+#: Rows whose ratios are computed at once.
+ROWS_AT_ONCE = 256
+
+
+class WithinRatio(NamedTuple):
+    """The ratio of all pairs; `refitted` returns a new one for new groups."""
+
+    coordinates: Floats
+    """(n_rows, n_dimensions)"""
+    prior: Floats | None
+    """Covariance within the first groups, shrunk."""
+    within: Floats | None
+    """Covariance within groups that the ratios are computed from."""
+    values: Singles
+    """(n_pairs,), in nats, positive where the pair is more likely in one group."""
+
+    @classmethod
+    def start(cls, coordinates: Floats) -> Self:
+        """Start without groups: all ratios are 0."""
+        return cls.of(coordinates, None, None)
+
+    @classmethod
+    def of(cls, coordinates: Floats, prior: Floats | None, within: Floats | None) -> Self:
+        """Compute the ratios from covariances; all are 0 without one."""
+        if within is None:
+            zeros = np.zeros(number_of_pairs(len(coordinates)), np.float32)
+            return cls(coordinates, prior, within, zeros)
+        return cls(coordinates, prior, within, _ratio(coordinates, within))
+
+    def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
+        """Learn the covariance within groups, unless there are too few differences within them.
+
+        The first time, the covariance, shrunk, becomes the prior of later ones.
+        """
+        points = self.coordinates
+        n_dimensions = points.shape[1]
+        sizes = np.bincount(labels)
+        means = np.zeros((len(sizes), n_dimensions))
+        np.add.at(means, labels, points)
+        rest = points - (means / np.maximum(sizes, 1)[:, None])[labels]
+        n_differences = int(np.maximum(sizes - 1, 0).sum())
+        if n_differences < FEWEST or not rest.any():
+            return self
+        within = rest.T @ rest / n_differences
+        if self.prior is None:
+            within = _shrunk(within, np.cov(points.T).reshape(within.shape))
+            return WithinRatio.of(points, within, within)
+        within = n_differences * within + n_dimensions * self.prior
+        return WithinRatio.of(points, self.prior, within / (n_differences + n_dimensions))
+
+
+class ErrorRate(NamedTuple):
+    """Posterior of the share of wrong answers."""
+
+    mean: float
+    probabilities: Floats
+    """Posterior probability of each rate in `RATES`."""
+    by_annotator: dict[int, float]
+
+    def of_answers(self, annotators: NDArray[np.int64], bounds: tuple[float, float]) -> Floats:
+        """Return the rate of the annotator of each answer, within bounds."""
+        rates = np.array([self.by_annotator.get(int(code), self.mean) for code in annotators])
+        return np.asarray(np.clip(rates, *bounds))
+
+    def factors(self, n: int, bounds: tuple[float, float], seed: int) -> Floats:
+        """Draw `n` rates from the posterior; return their log-odds, divided by those of the mean.
+
+        One rate is drawn from each of `n` equal parts of the posterior, in random order.
+        """
+        if len(self.probabilities) == 0:
+            return np.ones(n)
+        random = np.random.RandomState(seed)
+        at = (np.arange(n) + random.random_sample(n)) / n
+        index = np.minimum(np.searchsorted(np.cumsum(self.probabilities), at), len(RATES) - 1)
+        drawn = np.clip(random.permutation(RATES[index]), *bounds)
+        return np.asarray(logit(drawn) / logit(np.clip(self.mean, *bounds)))
+
+
+#: The rate before any answer.
+START_RATE = ErrorRate(PRIOR[0] / sum(PRIOR), np.empty(0), {})
+
+
+class AskedPairs(NamedTuple):
+    """One entry for each answer "same" or "different", in order of arrival."""
+
+    rows: NDArray[np.int64]
+    """(n_answers, 2)"""
+    same: NDArray[np.bool_]
+    weights: Floats
+    annotators: NDArray[np.int64]
+    """Codes, from 0."""
+    features: Floats
+    """Features of the two cores that the question was about, (n_answers, n_features)."""
+    log_sizes: Floats
+    """Log sizes of the smaller and the larger core, (n_answers, 2)."""
+    offsets: Floats
+    """Log-odds from the sampled partitions, minus those from the features."""
+    log_odds: Floats
+    """Log-odds that the pair is in one group, before the answer."""
+
+    @classmethod
+    def none(cls, n_features: int) -> AskedPairs:
+        """Return no answers."""
+        return cls(
+            np.empty((0, 2), np.int64),
+            np.empty(0, np.bool_),
+            np.empty(0),
+            np.empty(0, np.int64),
+            np.empty((0, n_features)),
+            np.empty((0, 2)),
+            np.empty(0),
+            np.empty(0),
+        )
+
+    def joined(self, new: AskedPairs) -> AskedPairs:
+        """Append other answers."""
+        joined: list[Any] = [np.concatenate(parts) for parts in zip(self, new, strict=True)]
+        return AskedPairs(*joined)
+
+    def evidence(self, n_rows: int, rates: Floats) -> Answered:
+        """Return the log-likelihood ratios of answers that are wrong with `rates` (n_answers,)."""
+        value = self.weights * np.log((1 - rates) / rates) * np.where(self.same, 1.0, -1.0)
+        i, j = self.rows.T
+        first, second = np.concatenate((i, j)), np.concatenate((j, i))
+        order = np.argsort(first, kind="stable")
+        start = np.searchsorted(first[order], np.arange(n_rows + 1)).astype(np.int64)
+        return Answered(start, second[order], np.concatenate((value, value))[order])
 
 
 class PairLogOdds(NamedTuple):
@@ -125,3 +276,80 @@ def robust_logistic(
         hessian = (features * (p * (1 - p))[:, None]).T @ features + np.diag(precision)
         weights = weights + np.linalg.solve(hessian, gradient)
     return weights
+
+
+def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
+    """Estimate the share of wrong answers; `wrong` (n_answers,) is each one's probability.
+
+    The average of two posteriors. One is of the answers as they were predicted before they were
+    given: it is too low, because informative questions are those that are hard to predict. The
+    other counts the answers that the partitions contradict: it is near the truth, but too high
+    where features mislead the partitions. Annotators are compared by the second alone.
+    """
+    log_odds, same, annotators = asked.log_odds, asked.same, asked.annotators
+    likelihood = np.empty((len(RATES), len(SLOPES), len(INTERCEPTS)))
+    for u, slope in enumerate(SLOPES):
+        for v, intercept in enumerate(INTERCEPTS):
+            given = _given(log_odds, same, slope, intercept)
+            of_rates = np.log(RATES[:, None] + (1 - 2 * RATES[:, None]) * given).sum(axis=1)
+            penalty = ((slope - 1) / SD_SLOPE) ** 2 + (intercept / SD_BIAS) ** 2
+            likelihood[:, u, v] = of_rates - 0.5 * penalty
+    likelihood += _log_beta(*PRIOR)[:, None, None]
+    weight = np.exp(likelihood - likelihood.max())
+    before = weight.sum(axis=(1, 2)) / weight.sum()
+    n_wrong = float(wrong.sum())
+    after = _log_beta(PRIOR[0] + n_wrong, PRIOR[1] + len(wrong) - n_wrong)
+    after = np.exp(after - after.max())
+    probabilities = (before + after / after.sum()) / 2
+    mean = float(probabilities @ RATES)
+    average = max(float(wrong.mean()), LEAST_WRONG)
+    rates = {}
+    for code in np.unique(annotators):
+        of_one = wrong[annotators == code]
+        ratio = (SHRINKAGE + of_one.sum()) / (SHRINKAGE + average * len(of_one))
+        rates[int(code)] = float(np.clip(mean * ratio, LOWEST, HIGHEST))
+    return ErrorRate(mean, probabilities, rates)
+
+
+def _log_beta(a: float, b: float) -> Floats:
+    return np.asarray((a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES))
+
+
+def _given(log_odds: Floats, same: NDArray[np.bool_], slope: float, intercept: float) -> Floats:
+    p = expit(slope * log_odds + intercept)
+    return np.where(same, p, 1 - p)
+
+
+def _shrunk(within: Floats, overall: Floats) -> Floats:
+    """Average of a sphere and the shape of all rows, with the trace of `within`."""
+    mean = np.trace(within) / len(within)
+    sphere = mean * np.eye(len(within))
+    return np.asarray(0.5 * sphere + 0.5 * overall * np.trace(within) / np.trace(overall))
+
+
+def _ratio(points: Floats, within: Floats) -> Singles:
+    value, vectors = np.linalg.eigh(within)
+    white = points @ (vectors / np.sqrt(np.maximum(value, 1e-12 * value[-1])))
+    _, turned = np.linalg.eigh(np.cov(white.T).reshape(within.shape))
+    white = white @ turned
+    white -= white.mean(axis=0)
+    between = np.maximum(white.var(axis=0) - 1.0, 0.05)
+    ratio = np.empty(number_of_pairs(len(points)), np.float32)
+    same, different = _squares(white), _squares(white / np.sqrt(2 + 2 * between))
+    rest = 0.5 * np.log1p(between).sum()
+    for start, stop in blocks(len(points), ROWS_AT_ONCE):
+        tails = np.log1p(same(start, stop) / 2 / TAIL) - np.log1p(different(start, stop) / TAIL)
+        of_rows = rest - 0.5 * (TAIL + points.shape[1]) * tails
+        put_below(ratio, np.clip(of_rows, -LIMIT, LIMIT), start)
+    return ratio
+
+
+def _squares(points: Floats) -> Callable[[int, int], Floats]:
+    """Return a function that computes squared distances of some rows to all."""
+    lengths = (points**2).sum(axis=1)
+
+    def of_rows(start: int, stop: int) -> Floats:
+        products = (2 * points[start:stop]) @ points.T
+        return np.asarray(np.maximum(lengths[start:stop, None] + lengths - products, 0.0))
+
+    return of_rows

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist, squareform
 
 from clew._limits import ALL_PAIRS_ROWS
-from clew._validation import Allowed, RandomState
+from clew._validation import Allowed, RandomState, check_rectangular
 from clew.answers import (
     ALL_ALIKE,
     QUESTION_KINDS,
@@ -23,21 +23,26 @@ from clew.answers import (
     expand,
 )
 from clew.cluster.guided._features import FeatureSpace
-from clew.exceptions import InvalidParameterError
+from clew.constraints._meanings import implied
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._answers import key_of
 from clew.questions._group_questions import asked_pairs
 from clew.questions._pair_order import Representatives
-from clew.questions.guided._choice import Candidates
-from clew.questions.guided._labels import cut_at
-from clew.questions.guided._model import Model, PairAnswer, sampled, unsampled
-from clew.questions.guided._posterior import run
-from clew.questions.guided._readings import Readings
-from clew.questions.guided._saved import Arrays, arrays_of, model_of
-from clew.questions.guided._triples import EVIDENCE, NONE_DIFFERS_EVIDENCE, checked_kinds
+from clew.questions._strategy import Strategy
+from clew.questions.guided._choice import EVIDENCE, NONE_DIFFERS_EVIDENCE, Candidates, checked_kinds
+from clew.questions.guided._model import (
+    Arrays,
+    Model,
+    PairAnswer,
+    arrays_of,
+    model_of,
+    sampled,
+    unsampled,
+)
+from clew.questions.guided._posterior import count_cores, cut_at, expected_jaccard, run
 
 __all__ = ["Guided"]
-
 #: Answers between two updates of the model: this share of the rows, within these bounds.
 UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
 #: Batches of so many answers are learned in two parts: this share of the partitions is moved when
@@ -49,7 +54,7 @@ N_STATES, MOST_ENTRIES = 16, 2e7
 MOST_ROWS, N_REPRESENTATIVES = 2500, 2000
 
 
-class Guided(Readings):
+class Guided(Strategy):
     """Asks about the pairs whose answers are the most informative, and allows for wrong answers.
 
     Sixteen partitions of the rows are sampled, and moved on after each batch of answers. Their
@@ -158,6 +163,9 @@ class Guided(Readings):
 
     _kinds: tuple[Kind, ...]
     _seconds: SecondsModel
+    _items: Representatives
+    _codes: dict[str, int]
+    _given: list[Answer]
     _waiting: list[Answer]
     _candidates: Candidates | None
     _state: tuple[list[Answer], Model] | None
@@ -355,6 +363,140 @@ class Guided(Readings):
         if self.n_clusters is not None:
             labels = cut_at(model.shown.average, model.views.pairs, labels, self.n_clusters)
         return labels[self._items.number]
+
+    @property
+    def _model(self) -> Model:
+        self._started()
+        return self._current()[1]
+
+    def probabilities(
+        self, pairs: ArrayLike | None = None, *, for_questions: bool = False
+    ) -> NDArray[np.float32]:
+        """Return the probability that the rows of a pair are in one group.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2), default=None
+            Row numbers. None: all pairs.
+        for_questions : bool, default=False
+            Return the probabilities by which questions are chosen: that two groups are one is then
+            a probability fitted to the answers, and less certain.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,) or (n_samples, n_samples), float32
+            As of the last update of the model; see `update_every`.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If `pairs` are not row numbers.
+        InvalidArgumentError
+            If all pairs of more than 5,000 rows are wanted.
+        """
+        same = self._model.same.questions if for_questions else self._model.same.labels
+        if pairs is None:
+            return self._of_all_pairs(same)
+        i, j = self._items.number[_checked(pairs, self.n_samples_)].T
+        return np.where(i == j, np.float32(1), same[i, j])
+
+    def answer_doubts(self) -> NDArray[np.float64]:
+        """Return the probability that each answer is wrong.
+
+        Returns
+        -------
+        ndarray of shape (n_answers,)
+            In the order of `answers`; 0 for don't-knows. An answer about three rows is as doubtful
+            as the most doubtful pair that it implies.
+        """
+        model = self._model
+        n_known = len(self._current()[0])
+        doubts = np.zeros(len(self._given))
+        for at, answer in enumerate(self._given):
+            if answer.is_dont_know:
+                continue
+            number = self._items.number[list(answer.question.rows)]
+            rate = model.rate.by_annotator.get(self._codes[answer.annotator], model.error)
+            for i, j, said in implied(answer):
+                p = float(model.same.labels[number[i], number[j]])
+                wrong = 1 - p if said == SAME else p
+                if at >= n_known:  # p is the probability before this answer
+                    wrong = wrong * rate / (wrong * rate + (1 - wrong) * (1 - rate))
+                doubts[at] = max(doubts[at], wrong)
+        return doubts
+
+    def expected_jaccard(self) -> float:
+        """Return the expected Jaccard index of pairs, of `labels` and the true groups.
+
+        Returns
+        -------
+        float
+            Expected under the model: where features or annotators mislead the model, the true
+            index is lower. If rows follow representatives, only these are counted.
+        """
+        labels = self.labels()[self._items.rows]
+        return expected_jaccard(self._model.shown.average, labels)
+
+    def error_rate(self) -> float:
+        """Return the estimated share of wrong answers of all annotators.
+
+        Returns
+        -------
+        float
+            Before any answer, the mean of the prior.
+        """
+        return self._model.error
+
+    def error_rates(self) -> dict[str, float]:
+        """Return the estimated share of wrong answers of each annotator.
+
+        Returns
+        -------
+        dict of str to float
+            For the annotators of the answers that the model knows.
+        """
+        known = self._model.rate.by_annotator
+        return {name: known[code] for name, code in self._codes.items() if code in known}
+
+    def n_cores(self) -> int:
+        """Return the number of sets of rows that are each surely in one group.
+
+        Returns
+        -------
+        int
+            It falls from the number of rows to the number of groups as answers arrive. The fewer
+            cores there are, the fewer questions remain.
+        """
+        return count_cores(self._model.same.labels)
+
+    def _of_all_pairs(self, same: NDArray[np.float32]) -> NDArray[np.float32]:
+        number = self._items.number
+        if len(number) == len(same):
+            return same.copy()
+        if len(number) > ALL_PAIRS_ROWS:
+            raise InvalidArgumentError(
+                f"probabilities() of all pairs of {len(number)} rows do not fit in memory; name "
+                f"pairs, or use at most {ALL_PAIRS_ROWS} rows"
+            )
+        full = same[np.ix_(number, number)]
+        full[number[:, None] == number[None, :]] = 1.0
+        return full
+
+
+def _checked(pairs: ArrayLike, n_samples: int) -> NDArray[np.int64]:
+    rows = check_rectangular(pairs, "pairs")
+    if rows.size == 0:
+        return np.empty((0, 2), np.int64)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InvalidConstraintsError(
+            f"pairs must be row numbers of shape (n_pairs, 2), got an array of shape {rows.shape} "
+            f"and type {rows.dtype}"
+        )
+    if rows.min() < 0 or rows.max() >= n_samples:
+        raise InvalidConstraintsError(
+            f"pairs must hold row numbers below {n_samples}, got {rows.min()} to {rows.max()}"
+        )
+    return rows.astype(np.int64)
 
 
 def _digest(answers: Sequence[Answer]) -> NDArray[np.int64]:

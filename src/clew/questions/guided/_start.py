@@ -1,24 +1,24 @@
-"""Features of pairs of rows, computed from distances; they do not depend on units or density."""
+"""Before any answer: features of pairs from distances, the size of groups, and labels."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import cophenet, linkage
-from scipy.spatial.distance import squareform
+from scipy.cluster.hierarchy import cophenet, cut_tree, fcluster, linkage
+from scipy.spatial.distance import pdist, squareform
 
 from clew._parallel import blocks
+from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
+from clew.cluster.guided import GuidedClustering
 from clew.kernels.partitions.pairs import number_of_pairs
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-
 #: Scaled log distance, log rank, co-association, diffusion, Ward, average linkage.
 N_FEATURES = 6
 #: Weights before any answer, the intercept first, fitted to sets of images, leaves and digits.
 START_WEIGHTS = np.array([-2.6, -0.25, -0.25, 0.4, 0.55, -0.35, -0.1])
-
 #: The local scale of a row is the distance to this neighbor.
 SCALE_NEIGHBOR = 7
 #: Least local scale, relative to the largest distance: that of rows with many copies would be 0.
@@ -32,6 +32,27 @@ N_RUNS = 60
 ROWS_AT_ONCE = 256
 #: Number of dimensions that k-means and Ward's linkage use.
 N_DIMENSIONS = 20
+Ints = NDArray[np.int64]
+#: Typical number of rows in a group, in data of up to `TYPICAL_OF` rows; with more rows it grows
+#: with the square root of their number.
+TYPICAL_ROWS, TYPICAL_OF = 12.0, 250.0
+#: Subtracted from the silhouette: this times the squared logarithm of the ratio of a number of
+#: groups to the typical one.
+PENALTY = 0.06
+N_CUTS = 24
+#: Features of pairs suit groups of up to this many rows; for larger ones they are scaled.
+LARGEST_UNSCALED = 20.0
+#: Largest factor: with a larger one, no pair would seem near.
+LARGEST_FACTOR = 3.0
+#: Groups with fewer rows are not counted.
+FEWEST_ROWS = 3
+#: Weight of the start labels relative to the sampled partitions, and the number of answers, as a
+#: share of the number of rows, after which this weight is 37 % of that.
+START_SHARE, FALL = 0.5, 0.1
+#: Added to the distance between rows that the other labels separate, in standard deviations.
+APART = 1.5
+#: With more rows, there are no other labels: they would take as long as all the rest of the start.
+MOST_ROWS = 1000
 
 
 def pair_features(
@@ -145,3 +166,116 @@ def _joint_sizes(tree: Floats, log_factor: float) -> Singles:
     sizes[:, 2] = tree[:, 3]
     log_sizes = np.log(np.maximum(cophenet(sizes), 1.0)) - 3.0 - log_factor
     return np.asarray(squareform(log_sizes.astype(np.float32)))
+
+
+def rows_a_group(distances: Floats, ward: Floats, n_clusters: int | None) -> float:
+    """Return the mean number of rows in a group: given, or from silhouettes of cuts of a tree.
+
+    Silhouettes favor few groups where data have a direction of large variance but no groups, so
+    numbers far from the typical one need a clearly better silhouette.
+    """
+    n = len(distances)
+    if n_clusters is not None:
+        return n / n_clusters
+    typical: float = n / (TYPICAL_ROWS * max(1.0, (n / TYPICAL_OF) ** 0.5))
+    if n < 2 * TYPICAL_ROWS:
+        return n / max(typical, 1.0)
+    numbers = np.unique(np.geomspace(2, n / 3, N_CUTS).round().astype(int))
+    sums, sizes, cuts = _sums_of_cuts(distances, ward, numbers)
+    score = [
+        _silhouette(*_merged(sums, sizes, cut), cut[cuts[-1]]) - PENALTY * far**2
+        for cut, far in zip(_nested(cuts), np.log(numbers / typical), strict=True)
+    ]
+    return float(n / numbers[int(np.argmax(score))])
+
+
+def feature_scale(rows: float) -> float:
+    """Return the factor by which features are to be scaled to larger groups, from 1 to 3."""
+    return min(max(1.0, rows / LARGEST_UNSCALED), LARGEST_FACTOR)
+
+
+def _sums_of_cuts(
+    distances: Floats, ward: Floats, numbers: NDArray[np.integer]
+) -> tuple[Floats, Ints, list[Ints]]:
+    """Sum the distances of each row to the groups of the finest cut; return all cuts, too."""
+    cuts = [fcluster(ward, int(k), "maxclust").astype(np.int64) - 1 for k in numbers]
+    finest = cuts[-1]
+    member = np.equal.outer(finest, np.arange(finest.max() + 1)).astype(np.float64)
+    return distances @ member, np.bincount(finest), cuts
+
+
+def _nested(cuts: list[Ints]) -> list[Ints]:
+    """Return, for each cut, which of its groups contains each group of the finest cut."""
+    _, first = np.unique(cuts[-1], return_index=True)
+    return [cut[first] for cut in cuts]
+
+
+def _merged(sums: Floats, sizes: Ints, into: Ints) -> tuple[Floats, Ints]:
+    member = np.equal.outer(into, np.arange(into.max() + 1)).astype(np.float64)
+    return sums @ member, (sizes @ member).astype(np.int64)
+
+
+def _silhouette(sums: Floats, sizes: Ints, labels: Ints) -> float:
+    """Return the mean silhouette; 0 for rows that are alone."""
+    if len(sizes) < 2:
+        return -1.0
+    every = np.arange(len(labels))
+    own_size = sizes[labels]
+    own = sums[every, labels] / np.maximum(own_size - 1, 1)
+    others = sums / sizes
+    others[every, labels] = np.inf
+    nearest = others.min(axis=1)
+    widest = np.maximum(np.maximum(own, nearest), np.finfo(np.float64).tiny)
+    return float(np.where(own_size > 1, (nearest - own) / widest, 0.0).mean())
+
+
+def start_labels(
+    log_odds: Singles,
+    sampled: Ints,
+    number: float,
+    n_clusters: int | None,
+    others: Ints | None = None,
+) -> Ints:
+    """Cut Ward's linkage of the log-odds (n_rows, n_rows) of pairs from features.
+
+    If `n_clusters` is not known: the median of `number`, from silhouettes, the number of `sampled`
+    groups of three rows or more, and the effective number of these groups (the inverse of the
+    probability that two rows are in the same one). Pairs that `others` separate are farther apart.
+
+    Sampled groups leave out many rows whose group only answers can show. Without answers, Ward's
+    linkage of the same log-odds agrees better with the truth, and together with
+    `unconstrained_labels` better than either.
+    """
+    if len(sampled) < 2:
+        return sampled
+    if n_clusters is None:
+        sizes = np.bincount(sampled)
+        effective = len(sampled) ** 2 / float((sizes**2).sum())
+        counted = max(int((sizes >= FEWEST_ROWS).sum()), 1)
+        n_clusters = max(round(float(np.median([number, effective, counted]))), 1)
+    condensed = squareform(log_odds, checks=False).astype(np.float64)
+    np.subtract(log_odds.max(), condensed, out=condensed)
+    if others is not None:
+        condensed += APART * condensed.std() * pdist(others[:, None], "hamming")
+    tree = linkage(condensed, "ward")
+    # Unlike `fcluster`, it returns the wanted number where several merges are at one height.
+    return cut_tree(tree, [n_clusters])[:, 0].astype(np.int64)
+
+
+def is_unconstrained(n_rows: int, n_clusters: int | None) -> bool:
+    """Whether `unconstrained_labels` help: the number is known, and there are few rows."""
+    return n_clusters is not None and 1 < n_clusters < n_rows <= MOST_ROWS
+
+
+def unconstrained_labels(
+    distances: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
+) -> Ints:
+    """Group rows by `GuidedClustering` without answers; of no help if `n_clusters` is not known."""
+    model = GuidedClustering(n_clusters, metric="precomputed", n_jobs=n_jobs, random_state=seed)
+    with silenced():  # of fewer groups than wanted, if there are many copies
+        return np.asarray(model.fit(distances).labels_, np.int64)
+
+
+def start_share(n_answers: int, n_rows: int) -> float:
+    """Return the weight of the start labels after some answers."""
+    return float(START_SHARE * np.exp(-n_answers / (FALL * n_rows)))
