@@ -115,3 +115,12 @@ def test_only_dont_know_is_dont_know():
     question = Question("odd_one_out", (0, 1, 2))
     said = {value: Answer(question, value).is_dont_know for value in (0, 1, 2, -1, -2)}
     assert said == {0: False, 1: False, 2: False, -1: False, -2: True}
+
+
+def test_examples_are_other_items_beside_a_pair_or_a_triplet():
+    question = Question("pair", ids=("a", "b"), examples=["c", "d"])
+    assert question == Question("pair", ids=("a", "b"))
+    assert "examples=('c', 'd')" in repr(question)
+    for kind, ids, examples in (("pair", "ab", "b"), ("odd_one_out", "abc", "d")):
+        with pytest.raises(InvalidConstraintsError, match="examples are other items"):
+            Question(kind, ids=tuple(ids), examples=(examples,))

@@ -34,6 +34,7 @@ class Served:
     link: str = ""
     said: list[str] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
+    reader: threading.Thread | None = None
 
     @property
     def url(self) -> str:
@@ -63,7 +64,8 @@ class Served:
                         is_up.set()
             is_up.set()
 
-        threading.Thread(target=read, args=(self.process.stderr,), daemon=True).start()
+        self.reader = threading.Thread(target=read, args=(self.process.stderr,), daemon=True)
+        self.reader.start()
         is_up.wait(seconds)
         if not self.link:
             raise RuntimeError(f"clew serve did not start: {''.join(self.said)}")
@@ -83,10 +85,12 @@ class Served:
             self.process.wait()
 
     def stop(self) -> None:
-        """End it as Ctrl-C does."""
+        """End it as Ctrl-C does, and read all that it said."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            self.process.wait(120)
+        if self.reader is not None:
+            self.reader.join()
 
     def memory(self) -> float:
         """Return the resident memory of the process that serves, in MB (10⁶ bytes)."""

@@ -24,7 +24,8 @@ SETTINGS = {
 NAMES = {"apple": "Fruit", "bus": "Vehicles", "bank": "Buildings", "tulip": "Flowers"}
 KINDS = {
     "closer": "kind=triplet", "odd": "kind=odd_one_out", "which": "kind=which_of",
-    "confirm": "kind=confirm", "rows": "kind=pair&media=row", "sound": "kind=pair&media=sound",
+    "group": "state=group", "closer_group": "state=group&kind=triplet", "confirm": "kind=confirm",
+    "rows": "kind=pair&media=row", "sound": "kind=pair&media=sound",
 }  # fmt: skip
 #: Questions that are answered before the pictures are taken.
 N_ANSWERS = 10

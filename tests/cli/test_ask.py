@@ -56,6 +56,21 @@ def objects(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def test_examples_of_a_group_beside_an_item(rows, ask):
+    done = ask(rows, [], "--json")
+    (question,) = objects(done)
+    ((item, examples),) = question["examples"].items()
+    assert item in question["items"]
+    assert set(examples).isdisjoint(question["items"])
+    assert [name[0] for name in examples] == [item[0]] * 3
+    done = ask(rows, ["same"], "--kinds", "pair")
+    assert f"{item} (its group: {', '.join(examples)})" in done.stdout
+    (entry,) = entries().entries
+    assert entry.question.examples == tuple(examples)
+    (question,) = objects(ask(rows, [], "--json", "--examples", "0", "-a", "other.jsonl"))
+    assert "examples" not in question
+
+
 @pytest.mark.parametrize(
     "spoil", [lambda text: text.encode("utf-16"), lambda text: compress(text.encode())]
 )

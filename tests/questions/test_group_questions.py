@@ -13,6 +13,7 @@ from clew.questions._group_questions import (
     asked_pairs,
     choice_information,
     confirm_questions,
+    group_examples,
     hit_probabilities,
     which_of_questions,
 )
@@ -55,6 +56,36 @@ def test_the_item_whose_order_of_groups_is_in_doubt_is_shown_likeliest_group_fir
     again = which_of_questions(same, Fragments.of(same), taken, 0.05, SECONDS, 13)
     of_item = next(each.question for each in again if each.question.rows[0] == 12)
     assert not set(of_item.rows) & set(range(4, 8))
+
+
+def of_pairs(same):
+    return lambda pairs: same[tuple(pairs.T)]
+
+
+def test_examples_beside_an_item_tell_nothing_of_the_answer():
+    same, _ = blocks(6, 6)
+    same += np.random.RandomState(0).uniform(-0.02, 0.02, same.shape)
+    before = group_examples(of_pairs(same), 12, 0, [5], 3)
+    assert len(set(before)) == 3
+    assert set(before) <= {1, 2, 3, 4}
+    for row in (5, 6):  # of its own group, and of the other one
+        found = set()
+        for p in (0.01, 0.5, 0.99):
+            same[0, row] = same[row, 0] = p
+            found.add(tuple(group_examples(of_pairs(same), 12, 0, [row], 3)))
+        assert len(found) == 1
+    assert len(group_examples(of_pairs(same), 12, 0, [6], 2)) == 2
+
+
+def test_only_the_item_of_a_settled_group_has_examples():
+    same, _ = blocks(6, 4, 1)
+    assert group_examples(of_pairs(same), 11, 6, [0], 3) == [7, 8, 9]
+    assert group_examples(of_pairs(same), 11, 6, [9], 3) == []
+    assert group_examples(of_pairs(same), 11, 10, [0], 3) == []
+    same[0, 1:6] = same[1:6, 0] = 0.85  # row 0 is not surely in its group
+    assert group_examples(of_pairs(same), 11, 0, [7], 3) == []
+    assert 0 not in group_examples(of_pairs(same), 11, 1, [7], 3)
+    assert group_examples(lambda _: None, 11, 1, [7], 3) == []
 
 
 def test_an_item_surely_in_its_group_is_not_asked_about_others():

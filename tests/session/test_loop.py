@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from tests.session.small import IDS, N, oracle, session
 
-from clew.answers import Retraction
+from clew import Session
+from clew.answers import Answer, Retraction, entry_from_json, entry_to_json
+from clew.oracles import SimulatedOracle
 from clew.questions import ActiveSubclustering
 from clew.questions._answers import key_of
 
@@ -43,6 +45,38 @@ def test_the_way_from_an_answer_to_the_next_question() -> None:
     assert asking.ask(annotator="ann") == [first]
     assert asking.strategy.answers == ()
     assert bool(strategy.known.is_unknown(np.array([first.rows]))[0])
+
+
+def test_examples_are_shown_beside_one_item_of_a_pair() -> None:
+    """They are of its settled group; the answer is about the item, and is kept with them."""
+    random = np.random.RandomState(0)
+    y = np.repeat([0, 1, 2], 12)
+    X = 8 * np.eye(3)[y] + random.normal(size=(36, 3))
+    names = [f"item {row}" for row in range(36)]
+    asking = Session(X, ids=names, kinds=("pair", "triplet", "odd_one_out"), random_state=0)
+    without = Session(X, ids=names, n_examples=0, random_state=0)
+    right = SimulatedOracle(y, random_state=0)
+    shown = 0
+    for _ in range(60):
+        for one in (asking, without):
+            (question,) = one.ask(annotator="ann")
+            one.tell(question, right.answer(question).value, annotator="ann")
+        assert question.examples == ()
+        (asked, *_) = [answer.question for answer in asking.answers[::-1]]
+        if asked.examples:
+            shown += 1
+            rows = [names.index(str(name)) for name in asked.examples]
+            assert asked.kind in ("pair", "triplet")
+            assert len(set(rows)) == 3
+            assert set(rows).isdisjoint(asked.rows)
+            assert (y[rows] == y[asked.rows[0]]).all()
+    assert shown > 20
+    log = [entry_from_json(entry_to_json(entry)) for entry in asking.log]
+    again = Session(X, ids=names, random_state=0)
+    again.apply(log)
+    kept = [each.question.examples for each in log if isinstance(each, Answer)]
+    assert [each.question.examples for each in again.answers] == kept
+    assert sum(map(bool, kept)) == shown
 
 
 def test_items_that_active_subclustering_leaves_out_are_in_no_group() -> None:

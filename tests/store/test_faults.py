@@ -91,6 +91,47 @@ def ids_in_log(address: str) -> list[str]:
         return [each.entry.id for each in store.log()]
 
 
+#: Merges eight items with a first one, by as many edits, and says so; again and again.
+MERGE = """
+import sys
+from clew.answers import Edit
+from clew.store import open_store
+
+with open_store(sys.argv[1], create=False) as store:
+    for number in range(int(sys.argv[2]), 10_000):
+        edits = [
+            Edit("merge", ["i0"], [f"i{other}"], "ann", id=f"merge{number:06}-{other}")
+            for other in range(1, 9)
+        ]
+        store.append(edits)
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("address", ["sqlite", "postgres"], indirect=True)
+def test_a_merge_of_several_groups_is_there_whole_or_not_at_all(address: str) -> None:
+    make(address)
+    draw, begun = random.Random(1), 0
+    for _ in range(4):
+        process = start(MERGE, address, begun)
+        assert process.stdout is not None
+        for number in map(int, process.stdout):
+            if number == begun + 4:
+                time.sleep(draw.random() * 0.01)  # in the middle of one of the next
+                process.send_signal(signal.SIGKILL)
+                break
+        process.stdout.close()
+        process.wait()
+        merges: dict[str, int] = {}
+        for name in ids_in_log(address):
+            merge, _, _ = name.partition("-")
+            merges[merge] = merges.get(merge, 0) + 1
+        assert set(merges.values()) == {8}
+        assert len(merges) >= begun + 5  # those that were acknowledged, in order
+        assert sorted(merges) == [f"merge{number:06}" for number in range(len(merges))]
+        begun = len(merges)
+
+
 @pytest.mark.parametrize(
     ("n", "n_kills"), [(60, 2), pytest.param(1000, 25, marks=pytest.mark.slow)]
 )

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
@@ -139,14 +140,14 @@ class SharedServer:
                 one.result(10)
         finally:
             uvicorn_server.should_exit = True
-            thread.join(10)
+            thread.join()
             self._loop.close()
 
     @contextmanager
-    def serving(self, settings: WebSettings) -> Iterator[None]:
+    def serving(self, settings: WebSettings, **options: Any) -> Iterator[None]:
         """Serve a project; it is closed while the next test begins."""
         assert self._app is None, "one project at a time"
-        app = create_app(settings)
+        app = create_app(settings, **options)
         life = app.router.lifespan_context(app)
         self._run(life.__aenter__()).result(20)
         self._app = app
@@ -180,7 +181,7 @@ def make_site(tmp_path: Path, server: SharedServer) -> Iterator[MakeSite]:
             *,
             result: bool = False,
             settings: dict[str, Any] | None = None,
-            pool: bool = True,
+            clock: Callable[[], float] = time.monotonic,
             **options: Any,
         ) -> Site:
             folder = tmp_path / f"site-{len(list(tmp_path.iterdir()))}"
@@ -199,7 +200,7 @@ def make_site(tmp_path: Path, server: SharedServer) -> Iterator[MakeSite]:
             made = WebSettings(
                 str(folder / "clew.db"), root, folder / "cache", port=server.port, **options
             )
-            stack.enter_context(server.serving(made))
+            stack.enter_context(server.serving(made, clock=clock))
             return Site(f"http://127.0.0.1:{server.port}{made.base_path}", store, made, ids)
 
         yield make
@@ -316,8 +317,6 @@ class Visitor:
 
     def saved(self, n: int) -> None:
         """Wait until the store has so many answers that stand."""
-        import time
-
         end = time.monotonic() + 10
         while len(self.site.standing()) != n and time.monotonic() < end:
             self.page.wait_for_timeout(30)

@@ -291,6 +291,31 @@ def test_an_edit_on_an_old_result_is_looked_at_again(api: Any) -> None:
     assert bo.post("/edits", json={"kind": "move", "items": [ids[0]]}).status_code == 422
 
 
+def test_edits_that_belong_together_are_kept_together(api: Any) -> None:
+    """A merge of several is one transaction, also when it is sent again or taken back."""
+    bo, ids = api("Bo", "reviewer"), api.site.ids
+    one, other = (
+        {"kind": "merge", "items": [ids[0]], "target": [ids[at]], "submission_id": f"{at:032x}"}
+        for at in (1, 2)
+    )
+    unknown = {**other, "target": ["nobody"]}
+    assert bo.post("/edits:all", json={"edits": [one, unknown]}).status_code == 404
+    assert bo.post("/edits:all", json={"edits": [one, {**other, "target": []}]}).status_code == 422
+    assert api.site.store.last_seq() == 0
+    for fate in ("stored", "duplicate"):
+        reply = bo.post("/edits:all", json={"edits": [one, other], "base_revision": 0}).json()
+        assert [each["status"] for each in reply["edits"]] == [fate] * 2
+    third = {**other, "submission_id": "f" * 32}
+    assert bo.post("/edits:all", json={"edits": [one, third]}).status_code == 409
+    assert api.site.store.last_seq() == 2
+    names = [one["submission_id"], other["submission_id"]]
+    assert bo.post("/edits:revoke", json={"ids": [*names, "f" * 32]}).status_code == 404
+    assert bo.post("/edits:revoke", json={"ids": names}).json() == {"statuses": ["stored"] * 2}
+    assert bo.post("/edits:revoke", json={"ids": names}).json() == {"statuses": []}
+    assert api.site.standing() == []
+    assert api.site.store.last_seq() == 4
+
+
 def test_events_tell_of_a_new_result(api: Any) -> None:
     """The stream begins with the revision, and tells the next one."""
     ann = api()

@@ -70,6 +70,40 @@ def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> No
     assert len(site.entries()) == 3 + 3 + 1
 
 
+@pytest.mark.parametrize("width", [1280, 320])
+def test_examples_hang_below_one_item(make_site: Any, visit: Any, width: int) -> None:
+    """They tell nothing of the other item, stay after an undo, and leave the answer as it was."""
+    site = make_site()
+    item, other, *examples = site.ids[:5]
+    question = Question("pair", ids=(item, other), examples=examples)
+    site.store.replace_pool([Suggestion(question)])
+    ann = visit(site, viewport={"width": width, "height": 640})
+    ann.go("/ask")
+    for n in (1, 2):
+        ann.asked()
+        tag = "AB"[shown(ann).index(item)]
+        beside = ann.page.locator(".beside")
+        assert beside.locator("p").inner_text() == f"More of {tag}’s group"
+        names = [f"Group of {tag}, example {i + 1}" for i in range(3)]
+        assert beside.locator("img").evaluate_all("all => all.map(one => one.alt)") == names
+        faces = beside.locator("img").evaluate_all("all => all.map(one => one.src)")
+        assert [re.search(r"media/([^?]+)", url)[1] for url in faces] == examples  # type: ignore[index]
+        card = ann.page.locator(".slot", has=beside).locator(".card")
+        below, top = beside.bounding_box(), ann.page.locator(".bar").bounding_box()["y"]
+        assert card.bounding_box()["y"] + card.bounding_box()["height"] <= below["y"] + 1
+        assert below["y"] + below["height"] <= top
+        assert 0 <= below["x"] <= below["x"] + below["width"] <= width
+        ann.page.keyboard.press("s")
+        ann.saved(1)
+        if n == 1:
+            ann.page.keyboard.press("u")
+            ann.saved(0)
+    (answer,) = site.standing()
+    assert (answer.value, answer.question.ids) == (SAME, (item, other))
+    assert answer.question.examples == tuple(examples)
+    assert sorted(answer.shown) == sorted((item, other))
+
+
 @pytest.mark.slow
 def test_a_held_key_is_one_answer(make_site: Any, visit: Any) -> None:
     """Ten repeats of a key answer one question."""

@@ -10,6 +10,7 @@ import pytest
 import clew
 from clew.answers import Edit
 from clew.exceptions import ClewError, InvalidConstraintsError
+from clew.store.base import Suggestion
 
 
 def test_a_client_has_the_verbs_of_a_session(make_site: Any) -> None:
@@ -34,6 +35,22 @@ def test_a_client_has_the_verbs_of_a_session(make_site: Any) -> None:
         clew.Client(site.url, "wrong").status()
 
 
+def test_a_client_is_told_the_examples_of_a_question(make_site: Any) -> None:
+    """They come with the question, and go into the log with its answer."""
+    site = make_site(result=True)
+    first, second, *examples = site.ids[:5]
+    question = clew.Question("pair", ids=(first, second), examples=examples)
+    site.store.replace_pool([Suggestion(question)])
+    site.session("Ann", "owner")
+    token = site.store.make_token("api", annotator="Ann", role="owner")
+    with clew.Client(site.url, token) as client:
+        (asked,) = client.ask()
+        assert asked.examples == tuple(examples)
+        client.tell(asked, "same")
+    (answer,) = site.standing()
+    assert answer.question.examples == tuple(examples)
+
+
 def test_a_client_says_that_there_is_no_server() -> None:
     """A server that is not there is an error of clew."""
     with pytest.raises(ClewError, match="cannot be reached"):
@@ -52,6 +69,9 @@ def test_a_widget_asks_the_questions_of_a_session() -> None:
     asker = _Asker(session, images, "ann")
     held = asker.handle({"verb": "lease", "count": 2, "n": 1})["questions"]
     assert held[0]["items"][0]["url"].startswith("data:image/png;base64,")
+    shown = [one["url"] for one in held[0]["examples"]]
+    assert len(shown) == 3
+    assert all(url.startswith("data:image/png;base64,") for url in shown)
     one = {"submission_id": "a" * 32, "question_id": held[0]["question_id"], "answer": "same"}
     reply = asker.handle({"verb": "send", "count": 2, "n": 2, "answers": [one]})
     assert reply["n_answered"] == 1

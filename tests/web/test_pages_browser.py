@@ -108,9 +108,11 @@ def test_pages(full: Any, visit: Any, axe: str, look: str) -> None:
         assert ann.page.locator("h1").count() == 1, path
 
 
-STATE_PATHS = [f"/patterns/ask?kind={kind}" for kind in KINDS] + [
-    f"/patterns/ask?state={state}" for state in STATES
-]
+STATE_PATHS = (
+    [f"/patterns/ask?kind={kind}" for kind in KINDS]
+    + [f"/patterns/ask?state={state}" for state in STATES]
+    + ["/patterns/ask?state=group&kind=triplet"]
+)
 
 
 @pytest.mark.slow
@@ -120,7 +122,11 @@ def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> N
     ann = visit(site, reduced_motion="reduce", **LOOKS.get(look, LOOKS["light"]))
     ann.expects("/static/practice/none.svg")
     media = [f"/patterns/ask?kind={kind}&media={one}" for kind in KINDS for one in MEDIA[1:]]
-    some = [path for path in STATE_PATHS if re.search(r"kind|offline|finished|flag|confirm", path)]
+    media += [f"/patterns/ask?state=group&kind={kind}&media={one}" for kind in KINDS[:2]
+              for one in MEDIA[1:]]  # fmt: skip
+    some = [
+        path for path in STATE_PATHS if re.search(r"kind|offline|finished|flag|confirm|group", path)
+    ]
     for path in some if look == "few" else STATE_PATHS + media:
         ann.go(path)
         settle(ann.page, path)
@@ -129,7 +135,7 @@ def test_states_of_the_question(site: Any, visit: Any, axe: str, look: str) -> N
             "(document.querySelector('.bar:not([hidden])')?.getBoundingClientRect().top ?? 1e9)"
         )
         cards = ann.page.eval_on_selector_all(
-            ".stage .card, .stage .rows-wrap, .members li",
+            ".stage .card, .stage .rows-wrap, .members li, .beside",
             "all => all.map(c => c.getBoundingClientRect().bottom)",
         )
         assert all(bottom <= top + 1 for bottom in cards), (path, top, cards)

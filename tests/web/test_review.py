@@ -24,7 +24,7 @@ def pair_of(ids: list[str], i: int, j: int) -> Question:
 @pytest.fixture
 def doubted(make_site: Any) -> tuple[Any, Answer]:
     """A project whose worker has learned answers of which one cannot be right; and that one."""
-    site = make_site(pool=False)
+    site = make_site()
     entries = []
     for i in range(0, 12, 3):
         for j in range(0, 12, 3):

@@ -341,4 +341,7 @@ def test_the_command_learns_once_and_says_so(tmp_path: Path) -> None:
     assert "everything is learned, up to entry 0" in done.stderr
     with project.open_store() as store:
         assert store.result_revision() == 0
+        drawn = store.artifact("map")
+        assert drawn is not None
+        assert json.loads(drawn[1])["ids"] == [item.id for item in ITEMS]
         assert len(store.lease("ann", 4)) == 4

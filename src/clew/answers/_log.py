@@ -28,6 +28,7 @@ weight     of the answer, if it is not 1
 parts      of which_of and confirm: how the items are divided
 repeat     how often this person was asked the question before, if at all
 check      probability with which a check was drawn
+examples   of a pair or a triplet: items that were shown as the group of the first item
 note       what the person noted
 bad        of the answer bad_item: the items that cannot be judged
 edit       id of the edit that implies the answer
@@ -169,6 +170,7 @@ def _optional(entry: Entry) -> list[tuple[str, Any]]:
         ("parts", list(question.parts)),
         ("repeat", question.repeat),
         ("check", question.check),
+        ("examples", _texts(question.examples)),
         ("note", entry.note),
         ("bad", _texts(entry.bad)),
         ("edit", entry.edit),
@@ -409,7 +411,8 @@ def _entry(record: Any) -> Entry:
         return Edit(kind, items, _names(record, "target"), **common)
     origin = as_origin(record.get("origin") or "imported")
     repeat, parts = record.get("repeat") or 0, tuple(record.get("parts") or ())
-    question = Question(kind, (), origin, items, parts, repeat, record.get("check"))
+    examples = _names(record, "examples")
+    question = Question(kind, (), origin, items, parts, repeat, record.get("check"), examples)
     return Answer(
         question,
         _code(question, items, record["answer"]),

@@ -69,12 +69,16 @@ class Question:
     check : float or None, default=None
         Probability with which the question was drawn, if it checks the groups. Not part of
         comparisons.
+    examples : tuple of hashable, default=()
+        "pair" and "triplet": ids of further items of the group of the first item, shown beside it.
+        The answer is about the first item. Not part of comparisons.
 
     Raises
     ------
     InvalidConstraintsError
         If the kind or the origin is unknown, the number of rows or ids is wrong, a row is
-        negative, repeated or not an integer, or `parts`, `repeat` or `check` is invalid.
+        negative, repeated or not an integer, or `parts`, `repeat`, `check` or `examples` is
+        invalid.
 
     Examples
     --------
@@ -90,10 +94,13 @@ class Question:
     parts: tuple[int, ...] = ()
     repeat: int = 0
     check: float | None = None
+    examples: tuple[Hashable, ...] = ()
 
     def __repr__(self) -> str:
         shown = [f"kind={self.kind!r}", f"rows={self.rows!r}"]
-        defaults = {"origin": "asked", "ids": None, "parts": (), "repeat": 0, "check": None}
+        defaults = {
+            "origin": "asked", "ids": None, "parts": (), "repeat": 0, "check": None, "examples": ()
+        }  # fmt: skip
         shown += [
             f"{name}={getattr(self, name)!r}"
             for name, default in defaults.items()
@@ -135,7 +142,16 @@ class Question:
             raise InvalidConstraintsError(
                 f"check is the probability of a drawn question, in (0, 1], got {self.check!r}"
             )
+        examples = tuple(self.examples)
+        if examples and (
+            kind not in ("pair", "triplet") or not set(examples).isdisjoint(ids or ())
+        ):
+            raise InvalidConstraintsError(
+                f"examples are other items than those of a pair or a triplet, got {examples} "
+                f"beside {a_question(kind)} about {about}"
+            )
         object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "examples", examples)
         object.__setattr__(self, "rows", tuple(int(row) for row in rows))
         object.__setattr__(self, "origin", as_origin(self.origin))
         object.__setattr__(self, "ids", ids)

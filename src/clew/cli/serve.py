@@ -124,7 +124,9 @@ def project_of(place: Path, making: subprocess.Popen[bytes] | None) -> Project:
 @click.command("worker")
 @PROJECT
 @click.option(
-    "--once", is_flag=True, help="End when everything is learned and published, and no job waits."
+    "--once",
+    is_flag=True,
+    help="End when everything is learned, published and on the map, and no job waits.",
 )
 @click.option("--until-closed", is_flag=True, hidden=True, help="End when standard input closes.")
 @QUIET
@@ -163,6 +165,8 @@ def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: 
 
         rows = rows_of(found, store, callback=read)
         worker = Worker(store, rows, cache=found.cache, media=media)
+        if once and len(store.item_ids()) > 1:
+            store.add_job("map", {})  # others draw it when people rest
         worker.run(stop, until_rest=once)
     result = None if stop.is_set() else worker.previous
     if result is not None:

@@ -1,11 +1,12 @@
 """Questions that show groups by examples: where an item belongs, and which members do not.
 
 Both are chosen from the probabilities of pairs alone, by the information in the answer per second.
+Other questions may show examples of the group of one item beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -30,6 +31,9 @@ SIZE_POWER = 0.1
 RATES = (0.01, 0.4)
 #: Members of a screen are chosen among this many.
 N_CANDIDATES = 60
+#: An item is shown with examples if so many others are the same with a larger probability than
+#: this; the most typical of so many of them are chosen.
+SURE, MOST_COMPARED = 0.9, 50
 #: Every so many confirm questions, a stranger is planted: a row that is surely of another group.
 PLANT_EVERY, STRANGER = 4, 0.01
 
@@ -293,6 +297,30 @@ def confirm_question(examples: list[int], members: list[int], labels: Ints) -> Q
     by_row = sorted(parts.values(), key=lambda rows: rows[0])
     shown = [row for rows in by_row for row in rows]
     return Question("confirm", (*examples, *shown), parts=(len(examples), *map(len, by_row)))
+
+
+def group_examples(
+    probabilities: Callable[[Ints], Same | None],
+    n_rows: int,
+    row: int,
+    hidden: Sequence[int],
+    n: int,
+) -> list[int]:
+    """Return `n` typical rows of the group of a row; none if fewer than three others surely are.
+
+    What is known of the rows `hidden` is not looked at, so that in a question about these examples
+    tell nothing of the answer. `probabilities` takes pairs of rows, (n_pairs, 2).
+    """
+    others = np.setdiff1d(np.arange(n_rows), [row, *hidden])
+    same = probabilities(np.column_stack([np.full(len(others), row), others]))
+    sure = others[:0] if same is None else others[same > SURE]
+    if len(sure) < N_EXAMPLES:
+        return []
+    sure = sure[np.linspace(0, len(sure) - 1, min(len(sure), MOST_COMPARED)).astype(np.int64)]
+    between = probabilities(np.column_stack([np.repeat(sure, len(sure)), np.tile(sure, len(sure))]))
+    assert between is not None
+    typical = np.argsort(-between.reshape(len(sure), -1).sum(axis=1), kind="stable")
+    return [int(one) for one in sure[typical[:n]]]
 
 
 def asked_pairs(answer: Answer) -> Iterator[tuple[int, int]]:

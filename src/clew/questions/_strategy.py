@@ -16,6 +16,7 @@ from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
 from clew.questions._answers import AnswerLog, Batch, KnownPairs, Retraction
+from clew.questions._group_questions import group_examples
 
 
 class Strategy(Estimator, ABC):
@@ -281,6 +282,27 @@ class Strategy(Estimator, ABC):
             None if the strategy does not estimate probabilities from the answers.
         """
         return None
+
+    def examples_of_group(self, row: int, n: int = 3, *, hidden: Sequence[int] = ()) -> list[int]:
+        """Return further rows of the group of a row, to be shown beside it in a question.
+
+        Parameters
+        ----------
+        row : int
+            The row.
+        n : int, default=3
+            Number of examples, the most typical first.
+        hidden : sequence of int, default=()
+            The other rows of the question. What is known of them is not looked at, so that the
+            examples tell nothing of the answer.
+
+        Returns
+        -------
+        list of int
+            Empty if fewer than three other rows are surely the same as this one, or if the strategy
+            does not estimate probabilities.
+        """
+        return group_examples(self.probabilities, self.n_samples_, row, hidden, n)
 
     def answer_doubts(self) -> NDArray[np.float64] | None:
         """Return the probability that each answer is wrong, if it is estimated.

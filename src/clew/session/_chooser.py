@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,9 +67,10 @@ class Chooser:
         check_every: int | None,
         seed: int,
         model: GuidedClustering,
+        n_examples: int = 0,
     ) -> None:
         self.strategy = strategy
-        self._items, self._model = items, model
+        self._items, self._model, self._n_examples = items, model, n_examples
         self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
         self.n_learned = 0
         self.barred = Barred(frozenset(), frozenset(), ())
@@ -77,7 +80,7 @@ class Chooser:
 
     def with_items(self, items: Items, strategy: Strategy) -> Chooser:
         """Return a model of other items, which has learned nothing yet."""
-        return Chooser(items, strategy, self._every, self._seed, self._model)
+        return Chooser(items, strategy, self._every, self._seed, self._model, self._n_examples)
 
     def learn(
         self, log: SessionLog, checks: dict[Key, Check], budget_s: float | None = None
@@ -124,7 +127,27 @@ class Chooser:
             found += new
             keys.update(chosen.key for chosen in new)
             out += [chosen.question for chosen in new]
-        return found
+        return [one._replace(question=self._with_examples(one.question)) for one in found]
+
+    def _with_examples(self, question: Question) -> Question:
+        """Show examples of the group of the first item beside it; of a pair, a coin says which is.
+
+        Beside one item alone: those of both would say whether their groups are one.
+        """
+        if not self._n_examples or question.kind not in ("pair", "triplet"):
+            return question
+        ways = [question.rows]
+        if question.kind == "pair":
+            ways = sorted([question.rows, question.rows[::-1]])
+            ways = ways[:: 1 if crc32(repr((self._seed, ways[0])).encode()) % 2 else -1]
+        names = self._items.ids.names
+        for rows in ways:
+            hidden = [*rows[1:], *self.barred.rows]
+            found = self.strategy.examples_of_group(rows[0], self._n_examples, hidden=hidden)
+            if found:
+                examples = tuple(names[row] for row in found)
+                return replace(question, rows=rows, examples=examples)
+        return question
 
     def is_check_due(self, n_asked: int) -> bool:
         """Return whether the next question is a random check."""

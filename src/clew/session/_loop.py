@@ -82,13 +82,14 @@ class Loop:
         check_every: int | None,
         seed: int,
         model: GuidedClustering,
+        n_examples: int = 0,
         *,
         background: bool = False,
     ) -> None:
         self.items, self.queue = items, queue
         self.log = SessionLog(items.ids)
         self.checks: dict[Key, Check] = {}
-        self._chooser = Chooser(items, strategy, check_every, seed, model)
+        self._chooser = Chooser(items, strategy, check_every, seed, model, n_examples)
         self._ahead: list[Chosen] = []
         self._background = background
         self._failure: Exception | None = None

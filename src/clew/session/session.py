@@ -82,6 +82,10 @@ class Session:
     check_every : int or None, default=20
         Every `check_every`-th question is a check, about a pair drawn at random;
         `SessionResult.quality_` is estimated from the checks. None: no checks.
+    n_examples : int, default=3
+        Number of further items of the same group that are shown beside one item of a pair or a
+        triplet, if its group is settled; 0 for none. The answer is about the item itself. Neither
+        whether nor which examples are shown depends on how the other items are related to it.
     annotators : int, list of str or None, default=None
         How many people answer each question, or their names: then each question goes to all of
         them, and nobody else may answer. None: each question goes to one person, whoever asks
@@ -142,6 +146,7 @@ class Session:
         kinds: Literal["auto"] | Sequence[Kind] = ("pair",),
         check_every: int | None = 20,
         repeat_every: int | None = 20,
+        n_examples: int = 3,
         annotators: int | Sequence[str] | None = None,
         background: bool = False,
         random_state: RandomState = None,
@@ -150,6 +155,7 @@ class Session:
         check_number("check_every", check_every, low=2)
         check_number("repeat_every", repeat_every, low=2)
         check_number("n_clusters", n_clusters, low=1)
+        check_number("n_examples", n_examples, low=0)
         wanted = kinds_of(kinds)
         found = session_items(X, distances, ids, items, as_standardize(standardize))
         if n_clusters is not None and n_clusters > len(found.ids):
@@ -178,11 +184,13 @@ class Session:
         self._parameters = {
             "n_clusters": n_clusters, "standardize": standardize, "kinds": kinds,
             "check_every": check_every, "repeat_every": repeat_every, "annotators": annotators,
-            "random_state": own,
+            "n_examples": n_examples, "random_state": own,
         }  # fmt: skip
         if isinstance(strategy, str):
             self._parameters["strategy"] = strategy
-        self._loop = Loop(found, made, queue, check_every, of_checks, model, background=background)
+        self._loop = Loop(
+            found, made, queue, check_every, of_checks, model, n_examples, background=background
+        )
         self._kinds, self._X, self._standardize = wanted, X, as_standardize(standardize)
 
     @property

@@ -64,6 +64,7 @@ def question_to_json(question: Question) -> str:
         "parts": question.parts,
         "repeat": question.repeat,
         "check": question.check,
+        "examples": [str(name) for name in question.examples],
     }
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
@@ -73,7 +74,7 @@ def question_from_json(text: str) -> Question:
     body = json.loads(text)
     return Question(
         body["kind"], (), body["origin"], tuple(body["items"]), tuple(body["parts"]),
-        body["repeat"], body["check"],
+        body["repeat"], body["check"], tuple(body.get("examples", ())),
     )  # fmt: skip
 
 

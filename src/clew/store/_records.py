@@ -39,6 +39,7 @@ SETTINGS: Mapping[str, Any] = {
     "kinds": ["pair"],
     "repeat_every": 20,
     "check_every": 20,
+    "n_examples": 3,
     "n_clusters": None,
     "random_state": 0,
 }

@@ -31,6 +31,8 @@ from clew.store.base import Lease, Logged, Store
 from clew.web.problems import Problem, not_found
 
 SOURCE: Final = "clew serve"
+#: Pixels of the longer side of a picture that is shown small.
+SMALL: Final = 400
 #: Longest text of an item that a page is given.
 MAX_TEXT: Final = 20_000
 
@@ -155,15 +157,39 @@ class Presenter:
 
     def questions(self, leases: Sequence[Lease], *, name: bool) -> list[dict[str, Any]]:
         """Return leased questions."""
-        ids = {str(one) for lease in leases for one in lease.question.ids or ()}
-        items = self.items(ids, name=name)
+        drawn = self._drawn([lease.question for lease in leases], name=name)
         return [
             {
                 "question_id": lease.token,
                 "expires": datetime.fromtimestamp(lease.expires, UTC).isoformat(),
-                **question_json(lease.question, items),
+                **question,
             }
-            for lease in leases
+            for lease, question in zip(leases, drawn, strict=True)
+        ]
+
+    def again(self, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+        """Return the questions of answers, with their items in the order of before."""
+        drawn = self._drawn([answer.question for answer in answers], name=False)
+        for answer, question in zip(answers, drawn, strict=True):
+            ids = [one["id"] for one in question["items"]]
+            question["order"] = [ids.index(str(one)) for one in answer.shown or ids]
+        return drawn
+
+    def _drawn(self, questions: Sequence[Question], *, name: bool) -> list[dict[str, Any]]:
+        """Return questions; an item that is gone is named only, and an example left out."""
+        items = self.items({str(one) for each in questions for one in each.ids or ()}, name=name)
+        small = self.items({str(one) for each in questions for one in each.examples}, size=SMALL)
+        return [
+            {
+                "kind": each.kind,
+                "items": [
+                    items.get(one, {"id": one, "kind": "text", "text": ""})
+                    for one in map(str, each.ids or ())
+                ],
+                "parts": list(each.parts),
+                "examples": [small[one] for one in map(str, each.examples) if one in small],
+            }
+            for each in questions
         ]
 
 
@@ -174,16 +200,6 @@ async def presenter_of(request: Request) -> Presenter:
 
 
 PresenterOf = Annotated[Presenter, Depends(presenter_of)]
-
-
-def question_json(question: Question, items: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question; an item that is gone is named only."""
-    ids = [str(one) for one in question.ids or ()]
-    return {
-        "kind": question.kind,
-        "items": [items.get(one, {"id": one, "kind": "text", "text": ""}) for one in ids],
-        "parts": list(question.parts),
-    }
 
 
 def logged_json(logged: Logged) -> dict[str, Any]:
@@ -214,7 +230,7 @@ def entry_of(store: Store, given: GivenAnswer, name: str, batch: Mapping[str, Qu
         "shown": given.order or ids, "answer": given.answer, "annotator": name, "ms": given.ms,
         "time": now(), "origin": question.origin, "revokes": None, "source": SOURCE,
         "note": given.note, "bad": given.bad, "repeat": question.repeat, "check": question.check,
-        "parts": list(question.parts),
+        "parts": list(question.parts), "examples": list(question.examples),
     }  # fmt: skip
     return entry_from_json(record)
 

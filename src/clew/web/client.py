@@ -72,7 +72,9 @@ class Client:
         found = []
         for one in self._send("POST", "questions:lease", body)["questions"]:
             ids = tuple(item["id"] for item in one["items"])
-            question = Question(one["kind"], ids=ids, parts=tuple(one["parts"]))
+            examples = tuple(item["id"] for item in one["examples"])
+            parts = tuple(one["parts"])
+            question = Question(one["kind"], ids=ids, parts=parts, examples=examples)
             self._tokens[question] = one["question_id"]
             found.append(question)
         return found

@@ -9,7 +9,7 @@ script or loads anything that is not served here.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -46,15 +46,17 @@ class RateLimit:
     ----------
     per_minute : int
         Requests a minute; as many at once.
+    clock : callable, default=time.monotonic
+        Returns the time in seconds.
     """
 
-    def __init__(self, per_minute: int) -> None:
-        self._full = float(per_minute)
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._full, self._clock = float(per_minute), clock
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait(self, who: str, cost: float = 1.0) -> float:
         """Take from a bucket; return 0, or the seconds until there is enough again."""
-        now = time.monotonic()
+        now = self._clock()
         left, at = self._buckets.get(who, (self._full, now))
         left = min(self._full, left + (now - at) * self._full / 60)
         if left < cost:
@@ -74,16 +76,20 @@ class Security:
         What it protects.
     settings : WebSettings
         Hosts and limits.
+    clock : callable, default=time.monotonic
+        Returns the time in seconds.
     """
 
-    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: WebSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.app = app
         names = {"localhost", "127.0.0.1", "[::1]", settings.host.casefold()}
         self._hosts = names | {host.casefold() for host in settings.hosts}
         self._base = settings.base_path
-        self._requests = RateLimit(settings.requests_per_minute)
-        self._addresses = RateLimit(20 * settings.requests_per_minute)
-        self._sign_ins = RateLimit(30)
+        self._requests = RateLimit(settings.requests_per_minute, clock)
+        self._addresses = RateLimit(20 * settings.requests_per_minute, clock)
+        self._sign_ins = RateLimit(30, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""

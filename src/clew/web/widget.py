@@ -172,6 +172,7 @@ class _Asker:
                 "origin": question.origin, "revokes": None, "source": SOURCE,
                 "note": given.get("note", ""), "bad": given.get("bad", []),
                 "parts": list(question.parts), "repeat": question.repeat, "check": question.check,
+                "examples": [str(one) for one in question.examples],
             }
         )  # fmt: skip
         if isinstance(entry, Answer):
@@ -192,8 +193,12 @@ class _Asker:
             "kind": question.kind,
             "expires": "2100-01-01",
             "parts": list(question.parts),
-            "items": [_shown(str(one), self._items.get(one, str(one))) for one in ids],
+            "items": [self._shown(one) for one in ids],
+            "examples": [self._shown(one) for one in question.examples],
         }
+
+    def _shown(self, one: Hashable) -> dict[str, Any]:
+        return _shown(str(one), self._items.get(one, str(one)))
 
 
 def _shown(number: str, item: Any) -> dict[str, Any]:

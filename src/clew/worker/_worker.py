@@ -299,7 +299,7 @@ class Worker:
 
     def _parameters(self) -> dict[str, Any]:
         settings = self.store.settings()
-        names = ("n_clusters", "kinds", "check_every", "random_state")
+        names = ("n_clusters", "kinds", "check_every", "n_examples", "random_state")
         return {name: settings[name] for name in names}
 
     def new_session(self, entries: Iterable[Entry] = ()) -> Session:

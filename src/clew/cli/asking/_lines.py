@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -219,11 +220,14 @@ class Lines:
             f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {flags}; undo, quit)"
         ]
         shown = asked.groups if question.parts else [(row,) for row in asked.shown]
-        lines += [
-            f"  {at or ' '} {', '.join(printable(self._items.ids[row]) for row in rows)}"
-            for at, rows in enumerate(shown, start=first)
-        ]
+        for at, rows in enumerate(shown):
+            line = f"  {at + first or ' '} {self._named(rows)}"
+            with_examples = not question.parts and asked.is_with_examples(at)
+            lines.append(line + f" (its group: {self._named(asked.examples)})" * with_examples)
         self._print("\n".join(lines))
+
+    def _named(self, rows: Sequence[int]) -> str:
+        return ", ".join(printable(self._items.ids[row]) for row in rows)
 
     def reply(self) -> str | Command:
         """Read lines until one is a reply; the end of the input means "quit"."""
@@ -285,7 +289,10 @@ class JsonLines(Lines):
         names = [self._items.ids[row] for row in asked.shown]
         answers = [key.meaning for key in keys_of(question.kind, asked.n_groups)]
         flags = flags_of(question.kind, asked.n_groups)
-        parts = {"parts": question.parts} if question.parts else {}
+        parts: dict[str, Any] = {"parts": question.parts} if question.parts else {}
+        if asked.examples:
+            first = str(self._items.ids[question.rows[0]])
+            parts["examples"] = {first: [str(self._items.ids[row]) for row in asked.examples]}
         self._dump(
             question=asked.number, kind=question.kind, items=names, **parts, answers=answers,
             flags=flags,

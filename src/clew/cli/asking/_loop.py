@@ -44,6 +44,7 @@ class AskJob(RowsJob):
     n_questions: int | None
     annotator: str
     n_groups: int | None
+    n_examples: int
     images: str
     as_json: bool
 
@@ -323,7 +324,9 @@ class AskLoop:
         ):  # groups are in the order of their probabilities, members in a random one
             first = question.rows
         others = random.permutation(question.rows[len(first) :]).tolist()
-        return Asked(question, (*first, *others), len(self.file.standing) + 1)
+        ids = self.file.ids
+        examples = tuple(ids.index(str(each)) for each in question.examples if str(each) in ids)
+        return Asked(question, (*first, *others), len(self.file.standing) + 1, examples)
 
     def _estimate(self) -> None:
         """Estimate in the background how many questions are left."""
@@ -372,6 +375,7 @@ class NextQuestion:
                 parts=tuple(kept["parts"]),
                 repeat=kept["repeat"],
                 check=kept["check"],
+                examples=tuple(kept["examples"]),
             )
         except (OSError, ValueError, KeyError, TypeError, ClewError):
             return None
@@ -386,6 +390,7 @@ class NextQuestion:
             "parts": question.parts,
             "repeat": question.repeat,
             "check": question.check,
+            "examples": question.examples,
         }
         partial = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
@@ -408,6 +413,7 @@ def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
             ids=items.ids,
             n_clusters=job.n_groups,
             kinds=job.kinds,
+            n_examples=job.n_examples,
             random_state=job.seed,
             n_jobs=job.jobs,
         )

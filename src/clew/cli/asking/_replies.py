@@ -44,6 +44,8 @@ class Asked(NamedTuple):
     """Its rows in the order in which they are shown; the first of a triplet comes first."""
     number: int
     """Number of answers so far, plus one."""
+    examples: tuple[int, ...] = ()
+    """Rows that are shown as the group of the first row of the question."""
 
     def code(self, meaning: str) -> int:
         """Return the code of an answer that was given by its position on the screen."""
@@ -86,6 +88,10 @@ class Asked(NamedTuple):
     def heads(self) -> tuple[int, ...]:
         """The items that have a number on the screen: of a group, the first example."""
         return tuple(group[0] for group in self.groups) if self.question.parts else self.shown
+
+    def is_with_examples(self, at: int) -> bool:
+        """Whether the item at a position on the screen is shown with examples of its group."""
+        return bool(self.examples) and self.shown[at] == self.question.rows[0]
 
     def word(self, code: int) -> str:
         """Return the words for an answer to this question as it was shown."""

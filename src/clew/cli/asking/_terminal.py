@@ -248,11 +248,12 @@ class Terminal:
         console, items = self._console, self._items
         height = max(LEAST_LINES, console.height - N_OTHERS)
         # Groups are shown by their first examples: there is little room.
-        rows = asked.heads
-        labels = [
-            f"✗ {label}" if label in self._ticked else label
-            for label in LABELS[asked.question.kind][: len(rows)]
-        ]
+        rows, labels = list(asked.heads), []
+        for at, label in enumerate(LABELS[asked.question.kind][: len(rows)]):
+            labels.append(f"✗ {label}" if label in self._ticked else label)
+            if asked.examples and asked.is_with_examples(at):
+                labels.append(f"with {label}")
+                rows.insert(at + 1, asked.examples[0])
         folder = items.folder
         if folder is not None and self._protocol in ("kitty", "iterm"):
             paths = [items.path(row) for row in rows]

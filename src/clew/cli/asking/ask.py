@@ -66,6 +66,15 @@ IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
 )
 @n_groups_option("Number of groups, if you know it.")
 @click.option(
+    "--examples",
+    "n_examples",
+    type=click.IntRange(0, 3),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Show up to N further items of its group beside an item whose group is settled; 0: none.",
+)
+@click.option(
     "--images",
     type=click.Choice(IMAGES),
     default="auto",

@@ -200,28 +200,17 @@ def get_answers(
         newest_first=True,
         limit=limit,
     )
-    records = [logged_json(one) for one in found if isinstance(one.entry, Answer)]
-    items = presenter.items({one for record in records for one in record["items"]})
+    logged = [one for one in found if isinstance(one.entry, Answer)]
+    questions = presenter.again([one.entry for one in logged if isinstance(one.entry, Answer)])
     hidden = () if person.may("reviewer") else ("check", "origin", "repeat")
     answers = [
         {
-            **{name: value for name, value in record.items() if name not in hidden},
-            "question": shown_again(record, items),
+            **{name: value for name, value in logged_json(one).items() if name not in hidden},
+            "question": question,
         }
-        for record in records
+        for one, question in zip(logged, questions, strict=True)
     ]
     return {"answers": answers, "next": found[-1].seq if len(found) == limit else None}
-
-
-def shown_again(record: dict[str, Any], items: dict[str, Any]) -> dict[str, Any]:
-    """Return the question of a line of the log, with its items in the order of before."""
-    ids = record["items"]
-    return {
-        "kind": record["kind"],
-        "items": [items.get(one, {"id": one, "kind": "text", "text": ""}) for one in ids],
-        "parts": record.get("parts", []),
-        "order": [ids.index(one) for one in record.get("shown") or ids],
-    }
 
 
 @router.delete("/answers/{entry_id}")

@@ -25,23 +25,35 @@ from clew.store.base import Store
 from clew.web.accounts import Person, Reviewer, StoreOf
 from clew.web.asking import SOURCE, Body, logged_json
 from clew.web.problems import Problem, not_found
-from clew.web.results import ResultsOf
+from clew.web.results import Results, ResultsOf
 
 router = APIRouter(prefix="/api/v1", tags=["edits"])
 #: The worker has this long to answer a preview before the page polls for it.
 PREVIEW_SECONDS = 4.0
 
 
-class EditRequest(Body):
-    """A change of groups by a person."""
+class OneEdit(Body):
+    """A change of groups."""
 
     kind: Literal["merge", "split", "move", "lock", "not_in", "set_aside"]
     items: list[str] = Field(min_length=1, max_length=5000)
     target: list[str] = Field([], max_length=5000)
-    base_revision: int | None = Field(None, description="Revision that the person saw.")
-    preview: bool = False
     note: str = Field("", max_length=4000)
     submission_id: str | None = Field(None, pattern="^[0-9a-f]{32}$")
+
+
+class EditRequest(OneEdit):
+    """A change of groups by a person."""
+
+    base_revision: int | None = Field(None, description="Revision that the person saw.")
+    preview: bool = False
+
+
+class Edits(Body):
+    """Changes of groups that belong together, such as a merge of several."""
+
+    edits: list[OneEdit] = Field(min_length=1, max_length=200)
+    base_revision: int | None = Field(None, description="Revision that the person saw.")
 
 
 @router.post("/edits")
@@ -49,24 +61,67 @@ def post_edit(
     body: EditRequest, person: Reviewer, store: StoreOf, results: ResultsOf, response: Response
 ) -> dict[str, Any]:
     """Apply an edit, or say what it would do. It survives new groupings; DELETE revokes it."""
-    named = dict.fromkeys(body.items + body.target)
-    if set(named) - set(store.items_by_id(named)):
-        raise not_found()
     if body.preview:
+        _check_items(store, [body])
         arguments = {"kind": body.kind, "items": body.items, "target": body.target}
         return _asked(store, "preview", arguments, person, response)
+    return _applied(store, results, person, [body], body.base_revision)[0]
+
+
+@router.post("/edits:all")
+def post_edits(
+    body: Edits, person: Reviewer, store: StoreOf, results: ResultsOf
+) -> dict[str, list[dict[str, str]]]:
+    """Apply several edits: all of them or none."""
+    return {"edits": _applied(store, results, person, body.edits, body.base_revision)}
+
+
+def _applied(
+    store: Store, results: Results, person: Person, asked: Sequence[OneEdit], base: int | None
+) -> list[dict[str, str]]:
+    """Append edits in one transaction; return what became of each."""
+    _check_items(store, asked)
     view = results.newest()
-    newest = view.stored.revision if view else 0
-    if body.base_revision is not None and body.base_revision < newest:
+    if base is not None and base < (view.stored.revision if view else 0):
         raise Problem(
             409, "The groups have changed since you looked. Look again before it is done."
         )
-    edit = Edit(
-        body.kind, body.items, body.target, person.name, id=body.submission_id or new_id(),
-        at=now(), source=SOURCE, note=body.note,
-    )  # fmt: skip
-    (status,) = store.append([edit])
-    return {"status": status, "id": edit.id}
+    known = store.entries_by_id([one.submission_id for one in asked if one.submission_id])
+    if 0 < len(known) < len(asked):
+        raise Problem(409, "Some of these edits are in the log already, and others are not.")
+    edits = [
+        Edit(
+            one.kind, one.items, one.target, person.name, id=one.submission_id or new_id(),
+            at=now(), source=SOURCE, note=one.note,
+        )
+        for one in asked
+    ]  # fmt: skip
+    statuses = store.append(edits)
+    return [{"status": one, "id": edit.id} for one, edit in zip(statuses, edits, strict=True)]
+
+
+def _check_items(store: Store, edits: Sequence[OneEdit]) -> None:
+    """Refuse edits of unknown items."""
+    named = dict.fromkeys(name for one in edits for name in (*one.items, *one.target))
+    if set(named) - set(store.items_by_id(named)):
+        raise not_found()
+
+
+class Ids(Body):
+    """Ids of entries."""
+
+    ids: list[str] = Field(min_length=1, max_length=200)
+
+
+@router.post("/edits:revoke")
+def post_revoke(body: Ids, person: Reviewer, store: StoreOf) -> dict[str, list[str]]:
+    """Take edits or answers back: all of them or none. Those that do not stand stay as they are."""
+    found = store.entries_by_id(body.ids)
+    if set(body.ids) - set(found):
+        raise not_found()
+    standing = [one.entry.id for one in found.values() if one.is_standing]
+    entries = [Retraction(one, person.name, new_id(), now(), SOURCE) for one in standing]
+    return {"statuses": list(store.append(entries))}
 
 
 class Items(Body):

@@ -186,6 +186,9 @@ class Settings(Body):
     kinds: list[Kind] | None = Field(None, min_length=1, max_length=5)
     overlap: int | None = Field(None, ge=1, le=20)
     show_names: bool | None = None
+    n_examples: int | None = Field(
+        None, ge=0, le=3, description="Most examples of its group beside one item; 0: none."
+    )
 
 
 @router.get("/settings", tags=["settings"])

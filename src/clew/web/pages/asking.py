@@ -11,8 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from clew.answers import BAD_ITEM, NOT_COMPARABLE, Answer, Retraction
 from clew.store.base import Logged, Store
 from clew.web.accounts import Person, StoreOf, person_of
-from clew.web.api.answering import shown_again
-from clew.web.asking import Presenter, PresenterOf, logged_json
+from clew.web.asking import Presenter, PresenterOf
 from clew.web.pages.drawing import AnnotatorAt, draw, signed_out
 from clew.web.pages.telling import told
 from clew.web.problems import not_found
@@ -133,8 +132,7 @@ def _again(store: Store, presenter: Presenter, number: str, person: Person) -> d
         raise not_found()
     if not isinstance(logged.entry, Answer):
         raise not_found()
-    record = logged_json(logged)
-    question = shown_again(record, presenter.items(record["items"]))
+    (question,) = presenter.again([logged.entry])
     return {**question, "question_id": f"@{number}", "expires": "2100-01-01", "again": True}
 
 

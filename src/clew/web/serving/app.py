@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -32,13 +33,15 @@ N_THREADS = 16
 STATIC = Path(__file__).parents[1] / "static"
 
 
-def create_app(settings: WebSettings) -> FastAPI:
+def create_app(settings: WebSettings, *, clock: Callable[[], float] = time.monotonic) -> FastAPI:
     """Make the app of a project.
 
     Parameters
     ----------
     settings : WebSettings
         The project, and where and for whom it is served.
+    clock : callable, default=time.monotonic
+        Returns the seconds by which requests are limited.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def create_app(settings: WebSettings) -> FastAPI:
         app.include_router(router)
     app.mount("/static", Static(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
-    app.add_middleware(Security, settings=settings)
+    app.add_middleware(Security, settings=settings, clock=clock)
     return app
 
 

@@ -88,7 +88,7 @@ def run(settings: WebSettings, sock: socket.socket, on_ready: Callable[[], None]
     """Serve until Ctrl-C. Paths are not logged: they may hold secrets."""
     config = uvicorn.Config(
         create_app(settings), log_level="warning", access_log=False, server_header=False,
-        proxy_headers=False, timeout_graceful_shutdown=2, timeout_keep_alive=30, backlog=2048,
+        proxy_headers=False, timeout_graceful_shutdown=5, timeout_keep_alive=30, backlog=2048,
         limit_concurrency=1000, loop="asyncio", lifespan="on",
     )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):  # after all connections have ended

@@ -343,12 +343,18 @@ function drawConfirm(q, t, put, actions) {
 function drawCards(q, t, put, actions) {
   q.shown ??= q.kind === 'triplet' ? [q.items[0], ...shuffled(q.items.slice(1))] : shuffled(q.items);
   q.tags = [...TAGS[q.kind]];
+  const tag = q.tags[q.shown.indexOf(q.items[0])];  // of the item that is shown with its group
+  const example = (item, i) =>
+    h('li', {class: 'knot'}, put(thumb(item, t('item.beside.one', {tag, i: i + 1}), t)));
+  const beside = q.examples?.length > 0 &&
+    h('div', {class: 'beside'}, h('p', {class: 'faint'}, t('item.beside', {tag})),
+      h('ul', {class: 'strand'}, ...q.examples.map(example)));
   if (q.shown.every(item => item.kind === 'row' || item.kind === 'vector')) {
-    q.node = h('div', {class: 'set one'}, drawRows(q.shown, q.tags, t));
+    q.node = h('div', {class: 'set one'}, drawRows(q.shown, q.tags, t), beside);
     return;
   }
-  const [a, b, c] =
-    q.shown.map((item, i) => h('div', {class: 'slot'}, put(drawItem(item, q.tags[i], t, actions))));
+  const [a, b, c] = q.shown.map((item, i) => h('div', {class: 'slot'},
+                                  put(drawItem(item, q.tags[i], t, actions)), item === q.items[0] && beside));
   q.node = {
     pair: () => h('div', {class: 'set'}, a, tie(), b),
     triplet: () => h('div', {class: 'set fork'}, a, fork(), b, c),
@@ -751,8 +757,9 @@ class Asking {
       note: q.note ?? '',
       ...extra
     };
-    const {question_id, expires, kind, items, parts} = q, order = q.shown.map(item => items.indexOf(item));
-    const question = {question_id, expires, kind, items, parts, order};
+    const {question_id, expires, kind, items, parts, examples} = q;
+    const order = q.shown.map(item => items.indexOf(item));
+    const question = {question_id, expires, kind, items, parts, examples, order};
     this.outbox.add({entry, question, pressed: at, words, glyph}, Boolean(this.waiting));
     this.gone.add(question_id);
     this.past.push({id, question});
@@ -812,10 +819,7 @@ class Asking {
   bringBack(row, why) {  // an answer that was not taken: its question comes back, aloud
     this.refused = why;
     this.answered = Math.max(0, this.answered - 1);
-    if (!row?.question) {
-      this.strips();
-      return;
-    }
+    if (!row?.question) return this.strips();
     this.forget(row.entry.submission_id);
     this.putFirst({...row.question});
     this.say(this.t('strip.refused', {why}));
@@ -850,10 +854,7 @@ class Asking {
         const {answers, next} = await transport.earlier(this.before);
         this.before = next ?? this.before;
         past.unshift(...answers.reverse().filter(one => !past.some(other => other.id === one.id)));
-      } catch (error) {
-        this.fail(error);
-        return;
-      }
+      } catch (error) { return this.fail(error); }
     }
     const one = past.pop(), words = t(one ? 'undo.done' : 'undo.none');
     this.showLast(words);

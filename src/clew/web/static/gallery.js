@@ -175,25 +175,21 @@ function ask(kind, {choose = kind === 'move'} = {}) {
   select.addEventListener('change', show);
   show();
 }
-/** Sends edits; their ids, by which they are taken back. */
+/** Sends edits, of which all or none are kept; their ids, by which they are taken back. */
 async function apply(kind, edits) {
   if (kind === 'restore') {
     await request(`${api}/items:restore`, 'POST', {items: edits[0].items});
     return [];
   }
-  const ids = [];
-  for (const edit of edits) {
-    const id = uuid(), base_revision = ids.length ? null : data.revision;
-    await request(`${api}/edits`, 'POST', {...edit, base_revision, submission_id: id});
-    ids.push(id);
-  }
-  return ids;
+  const all = edits.map(edit => ({...edit, submission_id: uuid()}));
+  await request(`${api}/edits:all`, 'POST', {edits: all, base_revision: data.revision});
+  return all.map(edit => edit.submission_id);
 }
 function offerUndo() {
   const last = JSON.parse(sessionStorage.getItem('clew-edit') ?? 'null');
   if (!last || Date.now() - last.at > 12000) return;
   const undo = async () => {
-    for (const id of last.ids) await request(`${api}/answers/${id}`, 'DELETE');
+    await request(`${api}/edits:revoke`, 'POST', {ids: last.ids});
     sessionStorage.removeItem('clew-edit');
     toast(t('edit.undone'));
     renew(3000);
@@ -278,19 +274,14 @@ async function loadMore() {
 function strung(item, i) {
   const words = {knot: t('thread.knot'), fair: t('thread.fair'), doubt: t('thread.doubt')}[item.line];
   const label = `${nameOf(data.group)} ${i + 1}${words ? `, ${words}` : ''}`;
+  const at = {'data-id': item.id, 'data-group': data.group};
   const face = item.url ? h('img', {src: item.url, alt: '', loading: 'lazy', decoding: 'async'}) :
                           h('span', {class: 'scrap', dir: 'auto'},
                             item.text ?? (item.columns ?? []).map(([k, v]) => `${k}: ${v}`).join('\n'));
   return h('li', {class: item.line},
-    h('button', {
-      class: 'pick',
-      type: 'button',
-      'aria-pressed': picks.has(item.id),
-      'aria-label': label,
-      'data-id': item.id,
-      'data-group': data.group
-    },
-      face, h('span', {class: 'tick'}, icon('check'))),
+    h('button',
+      {class: 'pick', type: 'button', 'aria-pressed': picks.has(item.id), 'aria-label': label, ...at}, face,
+      h('span', {class: 'tick'}, icon('check'))),
     h('span', {class: 'cap'}, `${Math.round(100 * item.confidence)} %`));
 }
 if (more) {

@@ -269,10 +269,7 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
   }, {passive: false});
   $$('[data-tool]').forEach(button => button.addEventListener('click', () => {
     const factor = {closer: 1.5, wider: 1 / 1.5}[button.dataset.tool];
-    if (factor) {
-      zoom(factor, W / 2, H / 2);
-      return;
-    }
+    if (factor) return zoom(factor, W / 2, H / 2);
     tool = button.dataset.tool;
     $$('[data-tool][aria-pressed]').forEach(one => one.setAttribute('aria-pressed', one === button));
   }));
@@ -292,10 +289,7 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
       $('#map-state').textContent = problem.message;
       return;
     }
-    if (!found.ids.length) {  // the worker draws it when people rest
-      setTimeout(load, 3000);
-      return;
-    }
+    if (!found.ids.length) return setTimeout(load, 3000);  // the worker draws it when people rest
     const arrived = performance.now(), {ids, groups, confidence, lines} = found, n = ids.length;
     const knots = [...lines].flatMap((one, i) => one === 'k' ? [i] : []);
     points =

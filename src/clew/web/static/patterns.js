@@ -7,8 +7,8 @@ const KINDS = ['pair', 'triplet', 'odd_one_out', 'which_of', 'confirm'],
       MEDIA = ['image', 'text', 'row', 'sound'];
 const STATES = [
   'early', 'answered', 'undone', 'zoomed', 'behind', 'broken', 'offline', 'busy', 'storage', 'refused',
-  'flag', 'note', 'keys', 'guide', 'no_items', 'warming_up', 'nothing', 'all_asked', 'finished', 'ended',
-  'two_tabs', 'practised', 'long', 'rtl'
+  'group', 'flag', 'note', 'keys', 'guide', 'no_items', 'warming_up', 'nothing', 'all_asked', 'finished',
+  'ended', 'two_tabs', 'practised', 'long', 'rtl'
 ];
 const shapes = ['disc-1', 'disc-2', 'square-1', 'blur-1'], TEXTS = [
   'Hello, I ordered the blue kettle on Monday and the page still says “preparing”. I am away from Friday. Can you hold it until the 14th, or send it to my office?',
@@ -25,10 +25,8 @@ const item = (kind, i, state) => {
   if (kind === 'image')
     one.url = state === 'broken' && !i ? `${base}/static/practice/none.svg` :
                                          `${base}/static/practice/${shapes[i % 4]}.svg`;
-  if (kind === 'sound') {
-    one.url = `${base}/static/practice/song.webp`;
-    one.sound = `${base}/static/practice/tone.wav`;
-  }
+  if (kind === 'sound')
+    Object.assign(one, {url: `${base}/static/practice/song.webp`, sound: `${base}/static/practice/tone.wav`});
   if (kind === 'text')
     one.text = state === 'long' ? `${TEXTS[i % 4]} `.repeat(40) :
       state === 'rtl' ? 'مرحبا، طلبت الغلاية الزرقاء يوم الاثنين وما زالت الصفحة تقول «قيد التحضير».' :
@@ -36,7 +34,7 @@ const item = (kind, i, state) => {
   if (kind === 'row')
     one.columns = ['Name', 'Born', 'Street', 'Town', 'Phone'].map((name, j) => [name, ROWS[i % 4][j]]);
   if (state === 'long')
-    one.name = `a very long name of a file with spaces/and folders/IMG_2041_final_final(2).jpeg · 2024-05-12`;
+    one.name = 'a very long name/of a file with spaces/IMG_2041_final(2).jpeg · 2024-05-12';
   return one;
 };
 export function question(kind, media, state, n) {
@@ -48,6 +46,7 @@ export function question(kind, media, state, n) {
     expires: '2100-01-01',
     parts,
     items: Array.from({length: size}, (_, i) => item(media, i, state)),
+    examples: state === 'group' ? [1, 4, 5].map(i => item(media, i, state)) : [],
     order: Array.from({length: size}, (_, i) => i)
   };
 }
@@ -71,27 +70,17 @@ if (root) {
     state,
     n_answered: answered,
     progress,
-    summary: {
-      n_answers: 452,
-      n_items: 5000,
-      n_groups: 8,
-      quality: '95 of 100 pairs are right (87–98, from 65 checks). '
-    },
+    summary: {n_answers: 452, n_items: 5000, n_groups: 8, quality: '95 of 100 pairs are right. '},
     doubtful: 3,
     completion: state === 'finished' ? 'WOOL-7731' : '',
     finished: state === 'finished'
   };
-  const fails = {
-    offline: ['offline', ''],
-    busy: ['busy', '', 4],
-    storage: ['storage', 'The disk is full.'],
-    ended: ['ended', ''],
-    refused: ['refused', 'This question is not yours.']
-  }[state];
+  const why = {storage: 'The disk is full.', refused: 'This question is not yours.'}[state] ?? '';
+  const fails = ['offline', 'busy', 'storage', 'ended', 'refused'].includes(state);
   const transport = {
     lease: async () => ({...reply, questions: []}),
     send: async answers => {
-      if (fails) throw failure(...fails);
+      if (fails) throw failure(state, why, 4);
       return {
         results: answers.map(one => ({submission_id: one.submission_id, status: 'stored'})),
         held: ['0', '1', '2'],

@@ -14,40 +14,28 @@ $$('#theme input').forEach(input => input.addEventListener('change', () => {
   if (input.value) document.documentElement.dataset.theme = input.value;
   else delete document.documentElement.dataset.theme;
 }));
-const single = $('#single-keys');
-if (single) {
-  single.checked = stored('clew-single-keys') !== 'off';
-  single.addEventListener('change', () => put('clew-single-keys', single.checked ? null : 'off'));
-}
-const ahead = $('#ahead');
-if (ahead) {
-  ahead.value = stored('clew-ahead') ?? 4;
-  ahead.addEventListener('change', () => put('clew-ahead', ahead.value));
-}
-const keys = $('#keys');
-if (keys) {
-  const mine = JSON.parse(stored('clew-keys') ?? '{}');
-  $$('input[data-key]', keys).forEach(input => {
-    input.value = mine[input.dataset.key] ?? input.defaultValue;
-    input.addEventListener('keydown', event => {
-      if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      const key = event.key.toLowerCase(),
-            other = $$('input[data-key]', keys).find(one => one !== input && one.value.includes(key));
-      const error = $('.error', keys);
-      if (other) {
-        error.textContent =
-          error.dataset.words.replace('{key}', key).replace('{name}', other.getAttribute('aria-label'));
-        return;
-      }
-      error.textContent = '';
-      input.value = key;
-      mine[input.dataset.key] = key;
-      put('clew-keys', JSON.stringify(mine));
-    });
+const single = $('#single-keys'), ahead = $('#ahead'), keys = $('#keys');
+single.checked = stored('clew-single-keys') !== 'off';
+single.addEventListener('change', () => put('clew-single-keys', single.checked ? null : 'off'));
+ahead.value = stored('clew-ahead') ?? 4;
+ahead.addEventListener('change', () => put('clew-ahead', ahead.value));
+const mine = JSON.parse(stored('clew-keys') ?? '{}');
+$$('input[data-key]', keys).forEach(input => {
+  input.value = mine[input.dataset.key] ?? input.defaultValue;
+  input.addEventListener('keydown', event => {
+    if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const key = event.key.toLowerCase(),
+          other = $$('input[data-key]', keys).find(one => one !== input && one.value.includes(key));
+    const error = $('.error', keys), {words} = error.dataset;
+    error.textContent =
+      other ? words.replace('{key}', key).replace('{name}', other.getAttribute('aria-label')) : '';
+    if (other) return;
+    input.value = mine[input.dataset.key] = key;
+    put('clew-keys', JSON.stringify(mine));
   });
-  $('#keys-default')?.addEventListener('click', () => {
-    put('clew-keys', null);
-    location.reload();
-  });
-}
+});
+$('#keys-default').addEventListener('click', () => {
+  put('clew-keys', null);
+  location.reload();
+});
