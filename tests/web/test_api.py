@@ -242,6 +242,7 @@ def test_secrets_are_not_kept(api: Any) -> None:
 
 def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
     """Another web process on the same store knows the cookie and the question."""
+    from clew.web.serving.app import create_app
     from clew.web.serving.server import listen, served
 
     site = make_site()
@@ -251,7 +252,7 @@ def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
     ).json()["questions"][0]
     sock = listen("127.0.0.1", 0, exact=True)
     port = sock.getsockname()[1]
-    with served(site.settings, sock):
+    with served(create_app(site.settings), sock):
         body = {"answers": [answer_to(question)]}
         reply = httpx.post(f"http://127.0.0.1:{port}/api/v1/answers", json=body, cookies=cookies)
     assert reply.json()["results"][0]["status"] == "stored"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("place", metavar="[PROJECT]", type=click.Path(path_type=Path), required=False)
+@click.argument("places", metavar="[PROJECT]...", type=click.Path(path_type=Path), nargs=-1)
 @PROJECT
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, help="Port; 0: any.")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--worker/--no-worker", default=True, help="Start a worker beside the app.")
 @click.option("--name", default="", help="Your name, as others see it.  [default: the user's]")
 def serve(
-    place: Path | None,
+    places: tuple[Path, ...],
     project: Path | None,
     host: str,
     port: int,
@@ -48,50 +48,63 @@ def serve(
     """Ask people in a browser: `clew serve ./photos`.
 
     PROJECT is a project, or a folder of photos, sounds or texts, or a table: then it becomes a
-    project first. A link is printed that works once, and a browser opens on the first question.
-    Nothing leaves this machine; other machines are served with --host and --accounts.
+    project first. Several are served below paths of their own, with a list of them at `/`. A link
+    is printed that works once, and a browser opens on the first question, or on the list. Nothing
+    leaves this machine; other machines are served with --host and --accounts.
     """
-    place = project or place or Path()
+    places = (project,) if project is not None else places or (Path(),)
     if not is_loopback(host) and not accounts:
-        WebSettings("", place, place, host)  # says why that is refused
-    making = begin_project(place)
+        WebSettings("", places[0], places[0], host)  # says why that is refused
+    making = [begin_project(place) for place in places]
     try:
-        from clew.web.serving.server import listen, open_browser, owner_link, run
+        from clew.web.serving.app import create_app
+        from clew.web.serving.projects import Projects, paths_of
+        from clew.web.serving.server import listen, open_browser, owner_invite, run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("clew"):
             raise
         raise MissingDependencyError(
             f"clew serve needs {error.name}: pip install 'clew[web]'"
         ) from error
-    found = project_of(place, making)
+    found = [project_of(place, begun) for place, begun in zip(places, making, strict=True)]
     sock = listen(host, port, exact=port not in (0, 8765))
     bound = sock.getsockname()[1]
-    settings = WebSettings(
-        found.url, found.root, found.cache / "media", host, bound,
-        base_path.rstrip("/"), allow_host, accounts, https,
-    )  # fmt: skip
+    base, is_one = base_path.rstrip("/"), len(found) == 1
+    paths = [""] if is_one else paths_of(one.name for one in found)
+    settings = [
+        WebSettings(
+            one.url, one.root, one.cache / "media", host, bound, base + path,
+            None if is_one else base, allow_host, accounts, https,
+        )
+        for one, path in zip(found, paths, strict=True)
+    ]  # fmt: skip
     shown = f"[{host}]" if ":" in host else "127.0.0.1" if host in ("0.0.0.0", "::") else host
     is_proxied = https and bool(allow_host)
     url = f"https://{allow_host[0]}" if is_proxied else f"http://{shown}:{bound}"
-    with found.open_store() as store:
-        link = owner_link(store, url + settings.base_path, name)
+    invites = []
+    for one in found:
+        with one.open_store() as store:
+            invites.append(owner_invite(store, name))
+    several = None if is_one else Projects(settings, invites)
+    link = f"{url}{base}/a/{several.secret if several else invites[0]}"
 
     from clew.worker import WorkerProcess
 
-    process = WorkerProcess(os.fspath(found.folder))
+    processes = [WorkerProcess(os.fspath(one.folder)) for one in found]
 
     def ready() -> None:
         click.echo(f"Open {link}", err=True)
         click.echo("It works once; Ctrl-C ends the app, and nothing is lost.", err=True)
         if browser:
             open_browser(link)
-        if worker:  # the first question waits for no model
+        for process in processes if worker else ():  # the first question waits for no model
             process.start()
 
     try:
-        run(settings, sock, ready)
+        run(several or create_app(settings[0]), sock, ready)
     finally:
-        process.stop()
+        for process in processes:
+            process.stop()
 
 
 def begin_project(place: Path) -> subprocess.Popen[bytes] | None:

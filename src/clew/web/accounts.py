@@ -15,7 +15,7 @@ from fastapi import Depends, Request, Response
 
 from clew.store.base import Annotator, Role, Store, Token
 from clew.web.problems import Problem, not_found
-from clew.web.security import COOKIE
+from clew.web.settings import WebSettings
 
 #: Each role may do what those after it may.
 ROLES: Final[tuple[Role, ...]] = ("owner", "reviewer", "annotator", "viewer")
@@ -48,12 +48,17 @@ StoreOf = Annotated[Store, Depends(store_of)]
 
 def person_of(request: Request) -> Person | None:
     """Return who sends a request, by the cookie or by a program's token; None if nobody known."""
-    store: Store = request.app.state.store
+    state = request.app.state
+    return person_in(state.store, state.settings, request)
+
+
+def person_in(store: Store, settings: WebSettings, request: Request) -> Person | None:
+    """Return who sends a request, in one of several projects."""
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     if scheme.casefold() == "bearer" and bearer:
         token = store.check_token(bearer.strip(), "api")
     else:
-        secret = request.cookies.get(COOKIE, "")
+        secret = request.cookies.get(settings.cookie, "")
         token = store.check_token(secret, "session") if secret else None
     if token is None or token.annotator is None:
         return None
@@ -153,9 +158,9 @@ def _newcomer(store: Store, invite: Token, name: str, code: str) -> Annotator:
     return annotator
 
 
-def set_cookie(response: Response, secret: str, *, path: str, is_https: bool) -> None:
+def set_cookie(response: Response, secret: str, settings: WebSettings) -> None:
     """Put a session into a cookie that scripts and other sites cannot read."""
     response.set_cookie(
-        COOKIE, secret, max_age=int(SESSION_SECONDS), path=path or "/", secure=is_https,
-        httponly=True, samesite="lax",
+        settings.cookie, secret, max_age=int(SESSION_SECONDS), path=settings.cookie_path,
+        secure=settings.is_https, httponly=True, samesite="lax",
     )  # fmt: skip

@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clew.web.problems import problem_response
 from clew.web.settings import WebSettings
 
-#: The session's cookie.
-COOKIE = "clew_session"
 #: Largest body of a request, in bytes.
 MAX_BODY = 1_000_000
 POLICY = (
@@ -86,7 +84,7 @@ class Security:
         self.app = app
         names = {"localhost", "127.0.0.1", "[::1]", settings.host.casefold()}
         self._hosts = names | {host.casefold() for host in settings.hosts}
-        self._base = settings.base_path
+        self._base, self._cookie = settings.base_path, settings.cookie
         self._requests = RateLimit(settings.requests_per_minute, clock)
         self._addresses = RateLimit(20 * settings.requests_per_minute, clock)
         self._sign_ins = RateLimit(30, clock)
@@ -138,7 +136,9 @@ class Security:
             wait = self._sign_ins.wait(address)
             if wait:
                 return 429, "Too many attempts; wait a little.", wait
-        wait = self._addresses.wait(address) or self._requests.wait(_session_of(headers) or address)
+        wait = self._addresses.wait(address) or self._requests.wait(
+            _session_of(headers, self._cookie) or address
+        )
         return (429, "Too many requests; wait a little.", wait) if wait else None
 
 
@@ -169,11 +169,11 @@ def _foreign(headers: Headers, host: str) -> str:
     return ""
 
 
-def _session_of(headers: Headers) -> str:
+def _session_of(headers: Headers, cookie: str) -> str:
     """Return what names the sender: the cookie's or the token's secret."""
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
-        if name == COOKIE:
+        if name == cookie:
             return value
     return headers.get("authorization", "")
 

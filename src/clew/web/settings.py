@@ -38,7 +38,10 @@ class WebSettings:
     port : int, default=8765
         Port to listen on.
     base_path : str, default=""
-        What a proxy puts before all paths, such as "/leaves".
+        What stands before all paths, such as "/leaves": what a proxy puts there, or the place of
+        one project among several.
+    home : str or None, default=None
+        Path of the list of projects, if one process serves several. None: it serves this one alone.
     hosts : tuple of str, default=()
         Further names under which browsers may reach it: those of a proxy.
     accounts : bool, default=False
@@ -60,6 +63,7 @@ class WebSettings:
     host: str = "127.0.0.1"
     port: int = 8765
     base_path: str = ""
+    home: str | None = None
     hosts: tuple[str, ...] = field(default=())
     accounts: bool = False
     is_https: bool = False
@@ -76,3 +80,14 @@ class WebSettings:
                 f"base_path must start with / and not end with it, such as /leaves; got "
                 f"{self.base_path!r}"
             )
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie of sessions: each project has its own, and the list sees all."""
+        name = self.base_path.rpartition("/")[2]
+        return "clew_session" if self.home is None else f"clew_session_{name}"
+
+    @property
+    def cookie_path(self) -> str:
+        """Path to which browsers send the cookie."""
+        return (self.base_path if self.home is None else self.home) or "/"

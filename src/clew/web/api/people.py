@@ -14,7 +14,6 @@ from clew.store.base import Annotator, Role
 from clew.web.accounts import Owner, StoreOf, Viewer, clean_name, make_link, set_cookie, sign_in
 from clew.web.asking import Body
 from clew.web.problems import Problem, not_found
-from clew.web.security import COOKIE
 
 router = APIRouter(prefix="/api/v1", tags=["people"])
 
@@ -36,8 +35,7 @@ def post_sign_in(
 ) -> dict[str, Any]:
     """Use a link up, and open a session in a cookie."""
     person, secret = sign_in(store, body.token, body.name, body.code)
-    settings = request.app.state.settings
-    set_cookie(response, secret, path=settings.base_path, is_https=settings.is_https)
+    set_cookie(response, secret, request.app.state.settings)
     return {"name": person.name, "role": person.role}
 
 
@@ -46,7 +44,8 @@ def post_sign_out(request: Request, person: Viewer, store: StoreOf) -> Response:
     """End the session."""
     store.revoke_token(person.token.id)
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE, path=request.app.state.settings.base_path or "/")
+    settings = request.app.state.settings
+    response.delete_cookie(settings.cookie, path=settings.cookie_path)
     return response
 
 

@@ -50,7 +50,7 @@ def invite(
         "token": secret if token else "",
         "code": code,
         "at_once": at_once,
-        "practice": bool(token and not at_once and token.role == "annotator"),
+        "next": "practice" if token and not at_once and token.role == "annotator" else "ask",
     }
     welcome = say("invite.welcome", project=settings.get("name") or "clew")
     return draw(

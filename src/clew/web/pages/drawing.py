@@ -43,13 +43,15 @@ def draw(
 ) -> HTMLResponse:
     """Draw a page: `page` is its place in the menu, and its template if none is named."""
     state = request.app.state
+    settings, store = state.settings, state.store  # the list of projects has no store
     theme = request.cookies.get("clew_theme", "")
     shared = {
         "page": page,
         "heading": heading,
         "me": person,
-        "base": state.settings.base_path,
-        "project": state.store.settings().get("name") or "",
+        "base": settings.base_path,
+        "home": settings.base_path if settings.home is None else settings.home,
+        "project": store.settings().get("name") or "" if store else "",
         "theme": theme if theme in ("light", "dark") else "",
         "nav": NAV[person.role] if person else (),
         "n_doubtful": len(state.results.doubts()) if person and person.may("reviewer") else 0,
@@ -85,7 +87,8 @@ ViewerAt = Annotated[Person, Depends(visitor("viewer"))]
 def error_page(request: Request, status: int, detail: str) -> Response:
     """Draw the page of a failure."""
     key = f"error.{status}" if status in (401, 403, 404) else "error.other"
-    return draw(request, "error", say(key), person_of(request), status, detail=detail)
+    person = person_of(request) if request.app.state.store else None
+    return draw(request, "error", say(key), person, status, detail=detail)
 
 
 def signed_out(request: Request) -> Response:

@@ -56,10 +56,21 @@ def create_app(settings: WebSettings, *, clock: Callable[[], float] = time.monot
     >>> app.title
     'clew'
     """
+    routers = *api.ROUTERS, *pages.ROUTERS, health
+    return shell(settings, *routers, lifespan=_life, clock=clock)
+
+
+def shell(
+    settings: WebSettings,
+    *routers: APIRouter,
+    lifespan: Any = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> FastAPI:
+    """Make an app of some routers, with what every request and every reply go through."""
     app = FastAPI(
         title="clew",
         version=metadata.version("clew"),
-        lifespan=_life,
+        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
@@ -67,7 +78,7 @@ def create_app(settings: WebSettings, *, clock: Callable[[], float] = time.monot
     app.state.settings = settings
     add_problems(app, error_page)
     app.add_exception_handler(SignedOutError, lambda request, _: signed_out(request))
-    for router in (*api.ROUTERS, *pages.ROUTERS, health):
+    for router in routers:
         app.include_router(router)
     app.mount("/static", Static(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)

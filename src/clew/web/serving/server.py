@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from clew.exceptions import InvalidParameterError
 from clew.store.base import Annotator, Store
-from clew.web.serving.app import create_app
-from clew.web.settings import WebSettings
+from clew.web.serving.projects import Projects
 
 #: Seconds that the owner's link from the terminal may be used.
 LINK_SECONDS = 24 * 3600.0
@@ -41,18 +41,17 @@ def listen(host: str, port: int, *, exact: bool) -> socket.socket:
     raise AssertionError
 
 
-def owner_link(store: Store, url: str, name: str = "") -> str:
-    """Make a link that opens the first question at once, for whoever started the server."""
+def owner_invite(store: Store, name: str = "") -> str:
+    """Make the secret of a link that opens at once, for whoever started the server."""
     owners = [one for one in store.annotators() if one.role == "owner" and one.is_active]
     if not name:
         name = owners[0].name if owners else user_name()
     found = store.annotator(name)
     if found is None or found.role != "owner":
         store.put_annotator(Annotator(name, role="owner"))
-    secret = store.make_token(
+    return store.make_token(
         "invite", annotator=name, role="owner", seconds=LINK_SECONDS, scope={"at_once": True}
     )
-    return f"{url}/a/{secret}"
 
 
 def user_name() -> str:
@@ -72,9 +71,10 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams of events, and then what else is open."""
-        watcher = getattr(self.config.app.state, "watcher", None)  # type: ignore[union-attr]
-        if watcher is not None:
-            watcher.end()
+        app: Any = self.config.app
+        for one in app.apps if isinstance(app, Projects) else [app]:
+            if hasattr(one.state, "watcher"):
+                one.state.watcher.end()
         await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -84,10 +84,10 @@ class Server(uvicorn.Server):
             self._on_ready()
 
 
-def run(settings: WebSettings, sock: socket.socket, on_ready: Callable[[], None]) -> None:
+def run(app: FastAPI | Projects, sock: socket.socket, on_ready: Callable[[], None]) -> None:
     """Serve until Ctrl-C. Paths are not logged: they may hold secrets."""
     config = uvicorn.Config(
-        create_app(settings), log_level="warning", access_log=False, server_header=False,
+        app, log_level="warning", access_log=False, server_header=False,
         proxy_headers=False, timeout_graceful_shutdown=5, timeout_keep_alive=30, backlog=2048,
         limit_concurrency=1000, loop="asyncio", lifespan="on",
     )  # fmt: skip
@@ -101,11 +101,11 @@ def open_browser(url: str) -> None:
 
 
 @contextlib.contextmanager
-def served(settings: WebSettings, sock: socket.socket) -> Iterator[Any]:
+def served(app: FastAPI | Projects, sock: socket.socket) -> Iterator[Any]:
     """Serve in a thread, for tests and notebooks, within a ``with`` block."""
     ready = threading.Event()
     config = uvicorn.Config(
-        create_app(settings), log_level="warning", access_log=False, server_header=False,
+        app, log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=1, loop="asyncio", lifespan="on",
     )  # fmt: skip
     server = Server(config, ready.set)

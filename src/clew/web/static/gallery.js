@@ -7,7 +7,7 @@ const groups = new Map(data.groups.map(group => [group.id, group])),
       nameOf = id => groups.get(id)?.name ?? t('group.nobody');
 const NOBODY = -1;        // the group of what is in none
 const picks = new Map();  // id of an item -> id of its group
-const bar = $('#pick-bar');
+const bar = $('#pick-bar'), kept = `clew-edit ${base}`;
 let map = null;
 
 // ---------------------------------------------------------------- choosing
@@ -159,7 +159,7 @@ function ask(kind, {choose = kind === 'move'} = {}) {
     const isYet = n_moved || target() === NOBODY || !['move', 'merge', 'split'].includes(kind);
     try {
       const ids = await apply(kind, edits), said = isYet ? words('done') : t('edit.outweighed');
-      sessionStorage.setItem('clew-edit', JSON.stringify({said, ids, at: Date.now()}));
+      sessionStorage.setItem(kept, JSON.stringify({said, ids, at: Date.now()}));
     } catch (problem) {
       if (problem.kind === 'stale') {  // newer groups: say what it would do to those
         data.revision = (await request(`${api}/status`)).revision;
@@ -186,11 +186,11 @@ async function apply(kind, edits) {
   return all.map(edit => edit.submission_id);
 }
 function offerUndo() {
-  const last = JSON.parse(sessionStorage.getItem('clew-edit') ?? 'null');
+  const last = JSON.parse(sessionStorage.getItem(kept) ?? 'null');
   if (!last || Date.now() - last.at > 12000) return;
   const undo = async () => {
     await request(`${api}/edits:revoke`, 'POST', {ids: last.ids});
-    sessionStorage.removeItem('clew-edit');
+    sessionStorage.removeItem(kept);
     toast(t('edit.undone'));
     renew(3000);
   };

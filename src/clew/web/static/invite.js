@@ -13,8 +13,7 @@ if (invite) {
     try {
       const {token, code} = invite, name = form.elements.name?.value ?? '';
       await request(`${base}/api/v1/sign-in`, 'POST', {token, code, name});
-      location.replace(
-        `${base}/${invite.practice ? 'practice' : 'ask'}`);  // the secret leaves the address bar
+      location.replace(`${base}/${invite.next}`);  // the secret leaves the address bar
     } catch (problem) { error.textContent = problem.message; }
   };
   form?.addEventListener('submit', event => {
