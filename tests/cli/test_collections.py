@@ -11,8 +11,7 @@ from PIL import Image
 
 from clew.cli._reading import seems_texts
 from clew.cli._words import printable
-from clew.tables._delimited import Format
-from clew.tables._read import Columns
+from clew.tables._read import Columns, Format
 
 
 @pytest.fixture

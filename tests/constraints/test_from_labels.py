@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from clew import Constraints
-from clew.constraints._from_labels import distinct_integers, pair_from_rank
+from clew.constraints._meanings import distinct_integers, pair_from_rank
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 Y = np.random.RandomState(0).randint(0, 5, 100)

@@ -73,7 +73,6 @@ SHARED_HELPERS = {
     "clew.collections._tables": ("clew.cli",),
     "clew.constraints._files": ("clew.cli",),
     "clew.constraints._ids": ("clew.session",),
-    "clew.constraints._from_labels": ("clew.questions",),
     "clew.constraints._rules": ("clew.session",),
     "clew.constraints._support": (
         "clew._estimators",
@@ -97,7 +96,6 @@ SHARED_HELPERS = {
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),
-    "clew.tables._delimited": ("clew.cli", "clew.collections"),
     "clew.tables._read": ("clew.cli", "clew.collections"),
     "clew.tables._records": ("clew.worker",),
     "clew.trust._outcomes": ("clew.cluster",),

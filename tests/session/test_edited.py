@@ -10,7 +10,7 @@ from tests.session.small import IDS, X, Y, oracle, session
 
 from clew import Answer, Question, Session
 from clew.answers import Edit, Retraction
-from clew.session._edited import RowEdit, contradicting, edited
+from clew.session._groups import RowEdit, contradicting, edited
 
 pytestmark = pytest.mark.usefixtures("small_search")
 #: Rows 0 to 2, 3 to 5 and 6 are three groups; row 7 is set aside.

@@ -26,8 +26,7 @@ from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features import compute, read_images, read_texts
 from clew.features.images import find_images
 from clew.items import Item, LeftOut, Media
-from clew.tables._delimited import Format
-from clew.tables._read import Columns, read_table
+from clew.tables._read import Columns, Format, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,7 @@ from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import ColumnUse, Table, TableFeatures
 from clew.tables._columns import BadCellError, NoFeaturesError
-from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, id_text, table_of
+from clew.tables._read import Columns, Format, check_ids, id_text, table_of
 
 Standardize = bool | Literal["auto"]
 

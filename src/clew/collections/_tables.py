@@ -20,8 +20,7 @@ from clew._text import content_of, text_of
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import Item, LeftOut
-from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, id_text, read_table, table_of
+from clew.tables._read import Columns, Format, check_ids, id_text, read_table, table_of
 
 #: Columns with a meaning of their own, by what they hold; case does not matter.
 PATHS: Final = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "sound")

@@ -27,8 +27,7 @@ from clew.collections._tables import (
 )
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.items import Item, ItemKind, LeftOut
-from clew.tables._delimited import Format
-from clew.tables._read import Columns
+from clew.tables._read import Columns, Format
 
 __all__ = ["Additions", "Collection", "compare", "read_collection"]
 

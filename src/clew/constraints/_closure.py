@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME
-from clew.constraints._from_labels import as_random, distinct_integers, pair_from_rank
-from clew.constraints._meanings import TRUTH
+from clew.constraints._meanings import TRUTH, as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.disjoint_sets import component_labels

@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.constraints._from_labels import pair_from_rank
+from clew.constraints._meanings import pair_from_rank
 from clew.questions._pair_order import PAIRS_PER_BLOCK, GroupedByHACC, in_blocks
 from clew.questions._strategy import PairStrategy
 

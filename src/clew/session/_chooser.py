@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from clew._warnings import silenced
-from clew.answers import Answer, Kind, Question
+from clew.answers import DIFFERENT, SAME, Answer, Kind, Question
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import GuidedResult
 from clew.constraints import Constraints
+from clew.constraints._rules import Judgments, weight_of_rule
 from clew.questions import Strategy
 from clew.questions._answers import Key, key_of
-from clew.session._edited import RowEdit
+from clew.session._groups import RowEdit
 from clew.session._items import Items
 from clew.session._log import Barred, SessionLog
 from clew.session._quality import (
@@ -35,14 +37,29 @@ from clew.session._quality import (
     near_pairs,
     sampled_rows,
 )
-from clew.session._rules import Rule, draw_rule_check, rules_of, weighed
 
 #: Number of entries that are learned at once, if the time to learn is limited.
 PORTION = 20
-
-
 #: A rule is checked by every so many questions, if there are no checks of the groups.
 RULE_CHECK_EVERY = 20
+#: A rule is checked by so many answers.
+N_CHECKS = 16
+#: Pairs that were asked are drawn again at most so often.
+N_DRAWS = 50
+
+
+class Rule(NamedTuple):
+    """What a rule says, and how often people's checks agree."""
+
+    name: str
+    judgments: Judgments
+    n_right: int
+    n_wrong: int
+
+    @property
+    def weight(self) -> float:
+        """Weight of each of its judgments."""
+        return weight_of_rule(self.n_right, self.n_wrong)[1]
 
 
 class Chosen(NamedTuple):
@@ -275,3 +292,75 @@ def is_check(answer: Answer) -> bool:
     """Whether an answer is to a pair that a session has drawn to check the groups."""
     question = answer.question
     return question.kind == "pair" and question.origin == "random" and not question.repeat
+
+
+def rules_of(answers: Sequence[Answer]) -> list[Rule]:
+    """Collect the rules of a log, with people's checks inside their scopes."""
+    by_name: dict[str, list[Answer]] = {}
+    for answer in answers:
+        if answer.origin == "rule":
+            by_name.setdefault(answer.annotator, []).append(answer)
+    if not by_name:
+        return []
+    checks = [answer for answer in answers if is_rule_check(answer) and answer.is_evidence]
+    rows = np.array([answer.question.rows for answer in checks], np.int64).reshape(-1, 2)
+    said = np.array([answer.value for answer in checks], np.int64)
+    found = []
+    for name, given in by_name.items():
+        pairs = np.sort([answer.question.rows for answer in given], axis=1).reshape(-1, 2)
+        judgments = Judgments(pairs, np.array([answer.value for answer in given], np.int64))
+        agrees = judgments.agrees(rows, said)
+        found.append(Rule(name, judgments, int(agrees.sum()), int((~agrees).sum())))
+    return found
+
+
+def is_rule_check(answer: Answer) -> bool:
+    """Whether an answer is a person's, to a pair that was drawn in the scope of a rule."""
+    question = answer.question
+    is_drawn = question.check is not None and question.origin == "asked"
+    return is_drawn and question.kind == "pair" and answer.origin != "rule"
+
+
+def weighed(answers: list[Answer], rules: Sequence[Rule], n_rows: int) -> list[Answer]:
+    """Set the weights of what rules say."""
+    if not rules:
+        return answers
+    weights = {
+        rule.name: iter((rule.weight * rule.judgments.shares(n_rows)).round(3).tolist())
+        for rule in rules
+    }
+    return [
+        replace(answer, weight=next(weights[answer.annotator])) if answer.origin == "rule" else
+        answer
+        for answer in answers
+    ]  # fmt: skip
+
+
+def draw_rule_check(rules: Iterable[Rule], asked: Collection[Key], seed: int) -> Question | None:
+    """Draw a pair of the scope of the rule with the fewest checks; None if all have enough."""
+    open_rules = [rule for rule in rules if rule.n_right + rule.n_wrong < N_CHECKS]
+    if not open_rules:
+        return None
+    rule = min(open_rules, key=lambda rule: rule.n_right + rule.n_wrong)
+    random = RandomState((seed + 15485863 * len(asked)) % 2**32)
+    for _ in range(N_DRAWS):
+        pair, n_pairs = rule.judgments.drawn(random)
+        question = Question("pair", pair, origin="asked", check=1 / n_pairs)
+        if key_of(question) not in asked:
+            return question
+    return None
+
+
+def rule_answers(name: str, judgments: Judgments, names: Sequence[object]) -> list[Answer]:
+    """Return what a rule says as entries of a log."""
+    words = {SAME: "same", DIFFERENT: "different"}
+    rows: NDArray[np.int64] = judgments.rows
+    return [
+        Answer(
+            Question("pair", (i, j), origin="rule", ids=(names[i], names[j])),
+            words[code],
+            name,
+            origin="rule",
+        )
+        for (i, j), code in zip(rows.tolist(), judgments.said.tolist(), strict=True)
+    ]

@@ -14,8 +14,16 @@ from clew.cluster.guided._explain import chain_of_answers
 from clew.questions._answers import KnownPairs
 from clew.questions._strategy import in_order_of_rows
 from clew.session._chooser import Chooser
-from clew.session._edited import contradicting, edited
-from clew.session._groups import Change, Evidence, changes_of, groups_before, held, matched
+from clew.session._groups import (
+    Change,
+    Evidence,
+    changes_of,
+    contradicting,
+    edited,
+    groups_before,
+    held,
+    matched,
+)
 from clew.session._log import as_learned
 from clew.session._loop import Loop
 from clew.session._result import SessionResult, answers_of_chain, doubts_of

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clew.cluster.guided import Alternative
-from clew.session._annotators import AnnotatorQuality
 from clew.session._groups import Change
-from clew.session._quality import Estimate, Quality
+from clew.session._quality import AnnotatorQuality, Estimate, Quality
 
 if TYPE_CHECKING:
     from clew.session._result import Doubt, SessionResult

@@ -24,7 +24,7 @@ from clew.answers import (
 )
 from clew.constraints._ids import RowIds
 from clew.questions._answers import key_of
-from clew.session._edited import RowEdit
+from clew.session._groups import RowEdit
 
 
 class SessionLog:

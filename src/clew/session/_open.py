@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from clew.answers import Answer, Edit, Kind, Question, Retraction, new_id, question_key
 from clew.exceptions import InvalidArgumentError, ProjectNotFoundError
 from clew.oracles import Oracle
-from clew.session._arguments import answers_of
+from clew.session._items import answers_of
 from clew.store import Store, open_store
 
 #: Seconds that `ask` waits for a question, and `result` for a result, while a worker is at work.

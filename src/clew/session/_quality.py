@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
+from scipy.stats import beta
 
 from clew.answers import SAME, Answer, Question
+from clew.cluster.guided import GuidedResult
 from clew.constraints import Closure
 from clew.graphs import NeighborSearch
 from clew.questions._answers import Key
 from clew.session._items import Items
+from clew.session._log import meaning_of
 
 Floats = NDArray[np.float64]
-
 LEVEL = 0.95
 #: Grid of the logarithm of the factor between true and expected numbers of wrong pairs.
 LOG_FACTORS = np.linspace(-5.0, 5.0, 81)
@@ -42,6 +45,21 @@ DEVIATION_GROUP = 0.7
 #: Error rates and probabilities are clipped to these ranges.
 ERRORS, PROBABILITIES = (0.02, 0.4), (1e-6, 1 - 1e-6)
 N_DRAWS, N_DRAWS_GROUP = 2000, 500
+
+
+class AnnotatorQuality(NamedTuple):
+    """How a person answers."""
+
+    name: str
+    """The person."""
+    n: int
+    """Number of answers that were not taken back."""
+    error: Estimate | None
+    """Share of wrong answers; None if it is not estimated."""
+    agreement_with_self: Estimate | None
+    """Share of repeated questions that the person answers as before; None without repeats."""
+    n_repeats: int
+    """Number of repeated questions with two informative answers."""
 
 
 class Estimate(NamedTuple):
@@ -263,7 +281,6 @@ WITHIN_EVERY = 4
 #: Probabilities are clipped to at least this, so that each pair can be drawn, and at most 1 minus
 #: this.
 LEAST = 1e-5
-
 Pair = tuple[int, int]
 Singles = NDArray[np.float32]
 
@@ -442,3 +459,33 @@ def near_pairs(items: Items) -> csr_array | None:
     _, nearest = search.nearest_others(min(N_NEAR, n - 1))
     starts = np.arange(n + 1) * nearest.shape[1]
     return csr_array((np.ones(nearest.size, np.float32), nearest.ravel(), starts), shape=(n, n))
+
+
+def annotator_qualities(
+    answers: Iterable[Answer],
+    repeats: Sequence[tuple[Answer, Answer]],
+    settled: GuidedResult | None,
+) -> tuple[AnnotatorQuality, ...]:
+    """Describe each person, those with the most answers first."""
+    n = Counter(answer.annotator for answer in answers)
+    error: dict[str, Estimate] = {}
+    if settled is not None:
+        confusion = settled.confusion
+        for name, rate, (low, high) in zip(
+            confusion.annotators_, confusion.error_rates_, confusion.error_intervals_, strict=True
+        ):
+            if np.isfinite(rate):
+                error[name] = Estimate(float(rate), float(low), float(high))
+    found = []
+    for name, count in n.most_common():
+        own = [meaning_of(a) == meaning_of(b) for a, b in repeats if a.annotator == name]
+        agreement = _share(sum(own), len(own)) if own else None
+        found.append(AnnotatorQuality(name, count, error.get(name), agreement, len(own)))
+    return tuple(found)
+
+
+def _share(k: int, n: int) -> Estimate:
+    """Return k / n with the interval of Jeffreys' prior."""
+    posterior = beta(k + 0.5, n - k + 0.5)
+    low, high = (float(posterior.ppf((1 + side * LEVEL) / 2)) for side in (-1, 1))
+    return Estimate(k / n, low if k else 0.0, high if k < n else 1.0)

@@ -22,14 +22,28 @@ from clew.constraints._meanings import implied
 from clew.metrics._scores import n_violated
 from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows
-from clew.session._annotators import AnnotatorQuality, annotator_qualities
 from clew.session._chooser import Chooser
-from clew.session._edited import edited
 from clew.session._export import as_dict
-from clew.session._groups import Before, Change, Evidence, changes_of, groups_before, held, matched
+from clew.session._groups import (
+    Before,
+    Change,
+    Evidence,
+    changes_of,
+    edited,
+    groups_before,
+    held,
+    matched,
+)
 from clew.session._items import Items
 from clew.session._loop import Loop
-from clew.session._quality import PairProbabilities, Quality, expected_pairs, quality_of
+from clew.session._quality import (
+    AnnotatorQuality,
+    PairProbabilities,
+    Quality,
+    annotator_qualities,
+    expected_pairs,
+    quality_of,
+)
 from clew.session._remaining import LEAST_CHECKS, Advice, Remaining, Status, advice_of, remaining_of
 from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT

@@ -19,7 +19,9 @@ from clew.constraints._rules import judgments_of
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
-from clew.session._arguments import (
+from clew.session._chooser import rule_answers
+from clew.session._edits import Preview, preview_of
+from clew.session._items import (
     answers_of,
     as_standardize,
     check_edit,
@@ -27,15 +29,14 @@ from clew.session._arguments import (
     ids_of,
     kinds_of,
     positive,
+    session_items,
+    started,
     with_rows,
 )
-from clew.session._edits import Preview, preview_of
-from clew.session._items import items_of as session_items, started
 from clew.session._loop import Applied, Loop, Suggestion
 from clew.session._open import StoreSession, open_session
 from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
-from clew.session._rules import rule_answers
 from clew.session._snapshot import read_snapshot, resume, snapshot_of
 
 

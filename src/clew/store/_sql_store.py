@@ -17,8 +17,7 @@ from clew.store import _log as log, _questions as questions
 from clew.store._database import Database, Transaction, errors_of
 from clew.store._models import AnnotatorRow, Base, ChangeRow, ItemRow, LeaseRow, LogRow, SettingRow
 from clew.store._people import SqlPeople
-from clew.store._results import SqlResults
-from clew.store._work import SqlWork, check_worker
+from clew.store._work import SqlResults, SqlWork, check_worker
 from clew.store.base import (
     SETTINGS,
     Counts,
