@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clew._once import Once, unlocked_property
+from clew._parallel import Once, unlocked_property
 
 LIMIT = 30  # seconds after which a barrier raises
 

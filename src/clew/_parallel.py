@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, cached_property
+from typing import Any, TypeVar, overload
 
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -21,11 +21,52 @@ R = TypeVar("R")
 #: Called with the number of finished steps and of all steps.
 Progress = Callable[[int, int], None]
 SECONDS_BETWEEN_REPORTS = 5.0
-
 #: One event for each `in_threads` around this thread's work, set when that call is left early.
 _abandoned: ContextVar[tuple[threading.Event, ...]] = ContextVar("clew_abandoned", default=())
 #: Number of threads of the `in_threads` that runs this thread's work.
 _n_beside: ContextVar[int] = ContextVar("clew_n_beside", default=1)
+
+
+class unlocked_property(cached_property[T]):  # noqa: N801  named as the class that it replaces
+    """A `cached_property` without the lock that all instances share before Python 3.12."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> unlocked_property[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
+        """Compute the property and store it in the object, where it is found from then on."""
+        if instance is None:
+            return self
+        assert self.attrname is not None
+        value = instance.__dict__[self.attrname] = self.func(instance)
+        return value
+
+
+class Once:
+    """Results by key, each computed by the first thread that reads it; others wait for that one."""
+
+    def __init__(self) -> None:
+        self._results: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.RLock] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the result of this key, after a call of `make` if there is none yet."""
+        if key not in self._results:
+            with self._lock:
+                own = self._locks.setdefault(key, threading.RLock())
+            with own:
+                if key not in self._results:
+                    self._results[key] = make()
+        return self._results[key]
+
+    def __getstate__(self) -> dict[Hashable, Any]:
+        return dict(self._results)
+
+    def __setstate__(self, results: dict[Hashable, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self._results = results
 
 
 def blocks(n: int, size: int) -> list[tuple[int, int]]:

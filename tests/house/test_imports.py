@@ -42,7 +42,6 @@ BASE = frozenset(
     {
         "_validation",
         "_ranking",
-        "_once",
         "_parallel",
         "_files",
         "_text",
@@ -72,7 +71,7 @@ SHARED_HELPERS = {
     "clew.constraints._closure": ("clew.cluster.guided", "clew.cluster.kmeans", "clew.questions"),
     "clew.collections._tables": ("clew.cli",),
     "clew.constraints._files": ("clew.cli",),
-    "clew.constraints._ids": ("clew.session",),
+    "clew.constraints._validation": ("clew.session",),
     "clew.constraints._rules": ("clew.session",),
     "clew.constraints._support": (
         "clew._estimators",

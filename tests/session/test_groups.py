@@ -11,7 +11,7 @@ from tests.session.small import IDS, N, X, Y, oracle, session
 
 from clew import Answer, Question, Session
 from clew.answers import SAME, Edit
-from clew.constraints._ids import RowIds
+from clew.constraints._validation import RowIds
 from clew.exceptions import InvalidArgumentError
 from clew.oracles import SimulatedOracle
 from clew.session._groups import (

@@ -9,11 +9,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.constraints._ids import rows_and_ids
 from clew.constraints._meanings import implied_pairs
 from clew.constraints._records import AnswerColumns
 from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import as_integers, as_origins, as_weights
+from clew.constraints._validation import as_integers, as_origins, as_weights, rows_and_ids
 from clew.exceptions import InvalidConstraintsError
 
 PLURAL = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd-one-out answers"}

@@ -27,7 +27,6 @@ from clew._text import (
 )
 from clew.answers import ANSWER_WORDS, N_ROWS, Answer, Edit, as_table_answers
 from clew.answers._log import check_ids_of_log, is_log, read_log
-from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
     BY_ID,
@@ -41,7 +40,7 @@ from clew.constraints._records import (
     records,
 )
 from clew.constraints._tables import Tables
-from clew.constraints._validation import Where, is_missing, parse_rows
+from clew.constraints._validation import RowIds, Where, is_missing, parse_rows, rows_and_ids
 from clew.exceptions import FileFormatError, InvalidConstraintsError
 
 if TYPE_CHECKING:

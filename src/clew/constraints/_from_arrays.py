@@ -10,10 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME
 from clew.constraints._changes import ChangedAnswers
-from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import as_most_central, triplets_of_most_central
 from clew.constraints._tables import AnswerTable, as_table, code_annotators
-from clew.constraints._validation import as_annotators, as_array, as_origins, as_weights, converted
+from clew.constraints._validation import (
+    RowIds,
+    as_annotators,
+    as_array,
+    as_origins,
+    as_weights,
+    converted,
+    rows_and_ids,
+)
 from clew.exceptions import InvalidConstraintsError
 
 

@@ -22,7 +22,6 @@ from clew.answers import (
     Kind,
     code_of_word,
 )
-from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import (
     MOST_CENTRAL,
     as_most_central,
@@ -38,6 +37,7 @@ from clew.constraints._tables import (
     kinds_in,
 )
 from clew.constraints._validation import (
+    RowIds,
     Where,
     as_annotators,
     as_origins,
@@ -50,6 +50,7 @@ from clew.constraints._validation import (
     parse_origin,
     parse_rows,
     parse_weight,
+    rows_and_ids,
 )
 from clew.exceptions import IgnoredColumnsWarning, InvalidConstraintsError
 

@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from clew.answers import DIFFERENT, SAME, as_answer_code
-from clew.constraints._ids import RowIds
+from clew.constraints._validation import RowIds
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 Ints = NDArray[np.int64]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import CODES, DONT_KNOW, N_ROWS, Kind
-from clew.constraints._ids import RowIds
-from clew.constraints._validation import as_array, as_codes, as_integers, as_rows
+from clew.constraints._validation import RowIds, as_array, as_codes, as_integers, as_rows
 from clew.exceptions import InvalidConstraintsError
 
 #: The parameter of `Constraints` that takes the answers of each kind.

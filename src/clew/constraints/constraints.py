@@ -14,10 +14,10 @@ from clew.answers import N_ROWS, ORIGINS, Answer, Kind, Question, as_table_answe
 from clew.constraints._closure import Closure, Conflict, close, find_conflicts
 from clew.constraints._exchange import ExchangedAnswers
 from clew.constraints._from_arrays import FromArrays
-from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._meanings import draw_answers
 from clew.constraints._rules import group_judgments, judgments_of, weight_of_rule
 from clew.constraints._tables import PARAMETER
+from clew.constraints._validation import RowIds, rows_and_ids
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["Constraints"]

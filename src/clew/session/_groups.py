@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from clew._text import group_title
 from clew.answers import SAME, Answer, expand
-from clew.constraints._ids import RowIds
+from clew.constraints._validation import RowIds
 from clew.exceptions import InvalidArgumentError
 
 Labels = NDArray[np.int64]

@@ -17,7 +17,7 @@ from clew._units import Units
 from clew._validation import Allowed, check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
 from clew.answers import AUTO_KINDS, QUESTION_KINDS, Answer, Edit, Kind, Question, as_kind, items_of
-from clew.constraints._ids import RowIds, rows_and_ids
+from clew.constraints._validation import RowIds, rows_and_ids
 from clew.exceptions import (
     DistancesAsFeaturesWarning,
     InvalidArgumentError,

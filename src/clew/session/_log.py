@@ -22,7 +22,7 @@ from clew.answers import (
     now,
     standing,
 )
-from clew.constraints._ids import RowIds
+from clew.constraints._validation import RowIds
 from clew.questions._answers import key_of
 from clew.session._groups import RowEdit
 

@@ -17,8 +17,8 @@ from clew.cluster import purest_examples
 from clew.cluster.guided import Alternative, GuidedResult
 from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
-from clew.constraints._ids import RowIds
 from clew.constraints._meanings import implied
+from clew.constraints._validation import RowIds
 from clew.metrics._scores import n_violated
 from clew.questions import Strategy
 from clew.questions._strategy import in_order_of_rows

@@ -13,8 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer, guarded_fit
-from clew._once import unlocked_property
-from clew._parallel import Progress, blocks
+from clew._parallel import Progress, blocks, unlocked_property
 from clew._units import Units
 from clew._validation import Allowed, AllowedValues, check_data, check_parameters, warn_of_distances
 from clew.graphs import (

@@ -11,8 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer, guarded_fit
-from clew._once import unlocked_property
-from clew._parallel import Progress, blocks, in_threads
+from clew._parallel import Progress, blocks, in_threads, unlocked_property
 from clew._validation import (
     Allowed,
     AllowedValues,

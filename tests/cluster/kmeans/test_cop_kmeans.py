@@ -15,8 +15,8 @@ from tests.reference import closure as reference_closure, coloring as reference
 
 from clew import Constraints
 from clew.cluster import COPKMeans, MPCKMeans, PCKMeans
-from clew.cluster.kmeans import _cannot_link_graph
-from clew.cluster.kmeans._cannot_link_graph import CannotLinkGraph, sufficient_n_groups
+from clew.cluster.kmeans import cop_kmeans
+from clew.cluster.kmeans.cop_kmeans import CannotLinkGraph, sufficient_n_groups
 from clew.exceptions import (
     FewerGroupsWarning,
     InconsistentConstraintsError,
@@ -122,8 +122,8 @@ def test_an_odd_ring_is_infeasible_for_two_groups_without_a_clique():
 
 
 def test_a_search_that_gives_up_does_not_claim_infeasibility(monkeypatch):
-    monkeypatch.setattr(_cannot_link_graph, "MAX_STEPS", 1)
-    monkeypatch.setattr(_cannot_link_graph, "MAX_REPAIRS", 0)
+    monkeypatch.setattr(cop_kmeans, "MAX_STEPS", 1)
+    monkeypatch.setattr(cop_kmeans, "MAX_REPAIRS", 0)
     # Grötzsch's graph: four colors, and no triangle.
     ring = [(i, (i + 1) % 5) for i in range(5)]
     around = [(5 + a, b) for i, j in ring for a, b in ((i, j), (j, i))]
@@ -138,7 +138,7 @@ def test_a_graph_too_dense_to_search_is_repaired(monkeypatch):
     X, y = make_blobs(60, 2, centers=3, cluster_std=2.0, random_state=0)
     apart = [(i, j) for i, j in combinations(range(60), 2) if y[i] != y[j]]
     c = Constraints.from_pairs(cannot_link=apart, n_samples=60)
-    monkeypatch.setattr(_cannot_link_graph, "color_connected", lambda *_: (-1, 0))
+    monkeypatch.setattr(cop_kmeans, "color_connected", lambda *_: (-1, 0))
     model = COPKMeans(3, n_init=3, random_state=0).fit(X, constraints=c)
     assert adjusted_rand_score(y, model.labels_) == 1
 

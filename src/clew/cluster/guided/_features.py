@@ -17,8 +17,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clew._composition import graph_of
 from clew._limits import DENSE_PROPAGATION_ROWS
-from clew._once import Once
-from clew._parallel import in_threads
+from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, Units
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -27,13 +28,30 @@ from clew.cluster._groups import (
     warn_of_fewer_groups,
 )
 from clew.cluster._kmeans import Centers, Means, Medoids, nearest_centers, plus_plus
-from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
-from clew.constraints import Constraints, Support
+from clew.constraints import Closure, Constraints, Support
+from clew.constraints._closure import neighbor_lists
 from clew.constraints._support import answers_for, binding_answers
+from clew.exceptions import InfeasibleConstraintsError
 from clew.graphs import check_distances, check_distances_to_fitted
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
+from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.means import PairLists, cheapest, iterated_conditional_modes
 from clew.metrics import n_violated
 
 __all__ = ["COPKMeans"]
+#: Maximum number of colors tried in a connected part of the core, beyond one for each node.
+MAX_STEPS = 100_000
+#: The longest chain of components whose groups are swapped, and the maximum number of sweeps.
+MAX_CHAIN, MAX_SWEEPS = 30, 20
+#: Penalty of a violated cannot-link during repair, in units of the largest cost, and the maximum
+#: number of sweeps.
+VIOLATION, MAX_REPAIRS = 10.0, 200
+#: A swap must save this share of the largest cost; a smaller saving may be a rounding error.
+LEAST_SAVING = 1e-12
+#: Number of nodes from which a clique is grown.
+N_STARTS = 50
+#: Maximum number of rows that a message names.
+N_NAMED = 10
 
 
 class COPKMeans(OfDistances, ConstrainedClusterer):
@@ -319,3 +337,250 @@ def run_in_row_order(
         if best is None or inertia < best.inertia:
             best = Run(inertia, labels, at, n_iter)
     return best
+
+
+class CannotLinkGraph:
+    """A graph with must-link components as nodes and cannot-links between them as edges.
+
+    `core_parts` are connected parts of its largest subgraph of degree `n_groups`; others can be
+    colored after.
+    """
+
+    def __init__(self, closure: Closure, n_groups: int) -> None:
+        self.n_groups = n_groups
+        self.first_row = np.unique(closure.component, return_index=True)[1]
+        edges = closure.cannot_link_components
+        self.nodes, ends = np.unique(edges, return_inverse=True)
+        self.indptr, self.indices = neighbor_lists(len(self.nodes), ends.reshape(-1, 2))
+        self._round = peeling_rounds(self.indptr, self.indices, n_groups)
+        self.core_parts = self._connected(np.flatnonzero(self._round < 0))
+
+    def assign(
+        self, cost: NDArray[np.float64], before: NDArray[np.int64] | None
+    ) -> NDArray[np.int64] | None:
+        """Assign components at a cost no higher than `before`; None if the search gave up."""
+        labels = np.empty(len(cost), dtype=np.int64)
+        cheapest(cost, labels)
+        if len(self.nodes) == 0:
+            return labels
+        cost = cost[self.nodes]
+        found = self._colored(cost, MAX_STEPS if before is None else 0)
+        candidates = [] if found is None else [found]
+        if before is not None:
+            candidates.append(before[self.nodes])
+        if not candidates:
+            return None
+        each = np.arange(len(cost))
+        for colors in candidates:
+            self._swap(cost, colors)
+        labels[self.nodes] = min(candidates, key=lambda colors: float(cost[each, colors].sum()))
+        return labels
+
+    def assign_in_row_order(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Assign components, in the order of their first rows, to the cheapest allowed group.
+
+        cost (n_components, n_groups); returns (n_components,).
+        """
+        labels = np.empty(len(cost), dtype=np.int64)
+        cheapest(cost, labels)
+        colors = np.full(len(self.nodes), -1, dtype=np.int64)
+        order = np.arange(len(self.nodes))
+        cost = cost[self.nodes]
+        if place_in_order(order, cost, self.indptr, self.indices, colors) < len(order):
+            return None
+        labels[self.nodes] = colors
+        return labels
+
+    def not_found(self, how: str) -> InfeasibleConstraintsError:
+        """Return the error for a search that found no assignment but did not rule one out."""
+        rows = self._rows_of(np.concatenate([*self.core_parts, np.empty(0, dtype=np.int64)]))
+        enough = sufficient_n_groups(self.core_parts, self.indptr, self.indices)
+        return assignment_not_found(self.n_groups, rows, enough, how)
+
+    def _colored(self, cost: NDArray[np.float64], max_steps: int) -> NDArray[np.int64] | None:
+        """Color the core by search, then the other nodes greedily, in the order of `_peeled`."""
+        labels = np.full(len(cost), -1, dtype=np.int64)
+        for part in self.core_parts:
+            steps = len(part) + max_steps
+            found, _ = color_connected(part, cost, self.indptr, self.indices, steps, labels)
+            if found == 0 or (found < 0 and max_steps):
+                self._raise_if_infeasible(part, is_certain=found == 0)
+                repaired = self._repaired(cost)
+                if repaired is not None:
+                    return repaired
+                # Trying cheap colors first took too many steps. Trying the colors in the same
+                # order at all nodes needs fewer colors.
+                labels[part] = -1
+                few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
+                found, _ = color_connected(part, few, self.indptr, self.indices, steps, labels)
+            if found < 1:
+                return None
+        place_in_order(self._peeled(cost), cost, self.indptr, self.indices, labels)
+        return labels
+
+    def _repaired(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Start from the cheapest groups, and move nodes until no cannot-link is violated.
+
+        This may fail. Where data and answers agree, it succeeds on graphs too dense to search.
+        """
+        labels = np.empty(len(cost), dtype=np.int64)
+        cheapest(cost, labels)
+        lists = PairLists(
+            self.indptr, self.indices, np.zeros(len(self.indices), np.int64), np.array([False])
+        )
+        penalty = np.full((1, self.n_groups), VIOLATION * float(cost.max()))
+        order = np.arange(len(cost))
+        iterated_conditional_modes(order, cost, lists, penalty, MAX_REPAIRS, labels)
+        ends = np.repeat(labels, np.diff(self.indptr))
+        return None if (ends == labels[self.indices]).any() else labels
+
+    def _raise_if_infeasible(self, part: NDArray[np.int64], *, is_certain: bool) -> None:
+        """Raise if the search, or a clique of more nodes than groups, rules out an assignment."""
+        clique = largest_clique(part, self.indptr, self.indices, self.n_groups + 1)
+        is_proof = len(clique) > self.n_groups
+        if is_proof or is_certain:
+            enough = sufficient_n_groups(self.core_parts, self.indptr, self.indices)
+            rows = self._rows_of(clique if is_proof else part)
+            raise no_assignment(self.n_groups, rows, enough, is_clique=is_proof)
+
+    def _rows_of(self, nodes: NDArray[np.int64]) -> tuple[int, ...]:
+        """Return the first rows of some nodes, ascending."""
+        return tuple(np.sort(self.first_row[self.nodes[nodes]]).tolist())
+
+    def _peeled(self, cost: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Order the nodes outside the core: those of later rounds of peeling first.
+
+        Within a round, nodes whose second-best group costs much more than their best come first.
+        """
+        peeled = np.flatnonzero(self._round >= 0)
+        if cost.shape[1] == 1:
+            return peeled
+        best = np.partition(cost[peeled], 1, axis=1)
+        return np.asarray(peeled[np.lexsort((best[:, 0] - best[:, 1], -self._round[peeled]))])
+
+    def _swap(self, cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+        """Lower the cost of a coloring by swaps along chains; changes `labels`."""
+        least = LEAST_SAVING * float(np.abs(cost).max())
+        swap_chains(cost, self.indptr, self.indices, MAX_CHAIN, MAX_SWEEPS, least, labels)
+
+    def _connected(self, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Split nodes into the connected components of the graph among them."""
+        if len(nodes) == 0:
+            return []
+        number = np.full(len(self.nodes), -1, dtype=np.int64)
+        number[nodes] = np.arange(len(nodes))
+        ends = np.repeat(np.arange(len(self.nodes)), np.diff(self.indptr))
+        edges = number[np.column_stack([ends, self.indices])]
+        part = component_labels(len(nodes), np.ascontiguousarray(edges[(edges >= 0).all(axis=1)]))
+        order = np.argsort(part, kind="stable")
+        return [nodes[piece] for piece in np.split(order, np.cumsum(np.bincount(part))[:-1])]
+
+
+def largest_clique(
+    nodes: NDArray[np.int64], indptr: NDArray[np.int64], indices: NDArray[np.int64], enough: int
+) -> NDArray[np.int64]:
+    """Search greedily for a large clique: nodes of which every two are neighbors."""
+    inside = set(nodes.tolist())
+    joined = {
+        node: inside.intersection(indices[indptr[node] : indptr[node + 1]].tolist())
+        for node in inside
+    }
+    best: list[int] = []
+    for start in sorted(inside, key=lambda node: (-len(joined[node]), node))[:N_STARTS]:
+        clique, left = [start], joined[start]
+        while left and len(clique) < enough:
+            # Sorted, because the order of a set is not reproducible.
+            node = max(sorted(left), key=lambda node: len(joined[node] & left))
+            clique.append(node)
+            left = left & joined[node]
+        best = max(best, clique, key=len)
+        if len(best) == enough:
+            break
+    return np.array(best, dtype=np.int64)
+
+
+def sufficient_n_groups(
+    parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
+) -> int:
+    """Return a number of groups, not always the least, that suffices: the colors that DSATUR uses.
+
+    Neighbors outside the parts are ignored: they can always be assigned afterwards.
+    """
+    number = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    for part in parts:
+        number[part] = np.arange(len(part))
+    return max((_n_colors(*_within(part, number, indptr, indices)) for part in parts), default=1)
+
+
+def _within(
+    part: NDArray[np.int64],
+    number: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the subgraph of one part; nodes with a negative number are in no part."""
+    near = [number[indices[indptr[node] : indptr[node + 1]]] for node in part.tolist()]
+    kept = [ends[ends >= 0] for ends in near]
+    start = np.concatenate([[0], np.cumsum([len(ends) for ends in kept])])
+    return start.astype(np.int64), np.concatenate(kept)
+
+
+def _n_colors(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
+    """Color a connected graph and return the number of colors used."""
+    n = len(indptr) - 1
+    low, most = 1, int(np.diff(indptr).max()) + 1
+    while low < most:  # bisect for the fewest colors with which all nodes are peeled off
+        middle = (low + most) // 2
+        is_enough = (peeling_rounds(indptr, indices, middle) >= 0).all()
+        low, most = (low, middle) if is_enough else (middle + 1, most)
+    labels = np.full(n, -1, dtype=np.int64)
+    cost = np.tile(np.arange(most, dtype=np.float64), (n, 1))
+    found, _ = color_connected(np.arange(n), cost, indptr, indices, n, labels)
+    if found < 1:
+        labels[:] = -1
+        order = np.argsort(-peeling_rounds(indptr, indices, most), kind="stable")
+        place_in_order(order, cost, indptr, indices, labels)
+    return int(labels.max()) + 1
+
+
+def no_assignment(
+    n_groups: int, rows: tuple[int, ...], enough: int, *, is_clique: bool
+) -> InfeasibleConstraintsError:
+    """Return the error for answers that no assignment keeps."""
+    if is_clique:
+        why = (
+            f"rows {_named(rows)} must be in different groups, by cannot-links and what follows "
+            "from must-links"
+        )
+    else:
+        why = f"the cannot-links between these {len(rows)} rows cannot all hold: {_named(rows)}"
+    return InfeasibleConstraintsError(
+        f"no assignment to n_clusters={n_groups} groups keeps all answers: {why}. "
+        f"{_advice(enough)}",
+        rows,
+    )
+
+
+def assignment_not_found(
+    n_groups: int, rows: tuple[int, ...], enough: int, how: str
+) -> InfeasibleConstraintsError:
+    """Return the error for a search that gave up."""
+    what = f"no assignment to n_clusters={n_groups} groups that keeps all answers was found {how}"
+    if enough <= n_groups:
+        return InfeasibleConstraintsError(f'{what}; there is one, and algorithm="auto" finds it')
+    among = f"the difficult part is {len(rows)} rows: {_named(rows)}"
+    return InfeasibleConstraintsError(f"{what}; there may be one; {among}. {_advice(enough)}", rows)
+
+
+def _named(rows: tuple[int, ...]) -> str:
+    """List the first rows for a message."""
+    shown = ", ".join(map(str, rows[:N_NAMED]))
+    return f"{shown} and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else shown
+
+
+def _advice(enough: int) -> str:
+    """Return the advice that ends both messages."""
+    return (
+        f"n_clusters={enough} would be enough; or remove some cannot-links, or use a soft method "
+        "such as PCKMeans, which may violate answers at a penalty"
+    )

@@ -21,8 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._composition import FittedSimilarity, graph_of, has_sparse_affinity, reweighted
 from clew._limits import DENSE_PROPAGATION_ROWS
-from clew._once import Once
-from clew._parallel import Progress, blocks, in_threads
+from clew._parallel import Once, Progress, blocks, in_threads
 from clew._validation import Allowed, AllowedValues, RandomState
 from clew._warnings import warn
 from clew.constraints import Constraints, Support
