@@ -10,9 +10,9 @@ from sklearn.preprocessing import scale
 
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints, datasets
+from clew.constraints._meanings import inequalities_of
 from clew.exceptions import DatasetNotFoundError
 from clew.similarity import AdaptiveKNN
-from clew.similarity._comparisons import inequalities_of
 
 #: Standard deviation of the noise on rows that are drawn with replacement from a data set.
 NOISE = 3.0

@@ -17,9 +17,9 @@ from benchmarks.study.log import parameters_of, seeded, tag_of
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints, cluster, similarity
 from clew.answers import ALL_ALIKE, DONT_KNOW
+from clew.constraints._meanings import inequalities_of
 from clew.constraints._support import held_out_folds
 from clew.exceptions import InvalidConstraintsError, TooLargeError
-from clew.similarity._comparisons import inequalities_of
 
 GIVEN: Literal["precomputed"] = "precomputed"
 HARD: dict[str, Any] = {"mode": "hard", "trust": "inconsistency"}

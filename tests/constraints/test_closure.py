@@ -9,7 +9,7 @@ from tests.reference import closure as reference
 
 from clew import Constraints
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.graphs import component_labels
 
 N_SAMPLES = 9
 

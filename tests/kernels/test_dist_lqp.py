@@ -7,7 +7,7 @@ import pytest
 from tests.reference import dist_lqp as twin
 
 from clew.kernels.dist_lqp import Bounds, close_triangles, sweep_bounds, sweep_triangles
-from clew.kernels.shortest_paths import shorten_through
+from clew.kernels.graphs import shorten_through
 
 
 def problem(seed, n=7):

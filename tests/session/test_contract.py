@@ -17,7 +17,7 @@ from clew.exceptions import (
     InvalidParameterError,
 )
 from clew.questions._answers import key_of
-from clew.session._snapshot import read_snapshot
+from clew.session._export import read_snapshot
 
 pytestmark = pytest.mark.usefixtures("small_search")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clew import Constraints
-from clew.similarity._comparisons import equalities_of, inequalities_of
+from clew.constraints._meanings import equalities_of, inequalities_of
 
 KNOWN = Constraints(
     9,

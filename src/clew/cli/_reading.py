@@ -24,7 +24,7 @@ from clew.collections._tables import BOXES, PATHS, SPANS
 from clew.constraints._files import Layout, named_rows
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features import compute, read_images, read_texts
-from clew.features.images import find_images
+from clew.features._read import find_images
 from clew.items import Item, LeftOut, Media
 from clew.tables._read import Columns, Format, read_table
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import atomic_write
 from clew._parallel import in_threads
-from clew.features.images import READABLE
+from clew.features._read import READABLE
 from clew.items import Item, ItemKind, LeftOut
 
 #: Endings of the names of files, by the kind of item that such a file is.

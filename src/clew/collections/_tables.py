@@ -282,7 +282,7 @@ def _own_items(
 
 def texts_of_lines(path: Path, encoding: str | None) -> tuple[list[Item], list[str]]:
     """Return an item for each line of a file of texts; the text is the id, repeats are left out."""
-    from clew.features.texts import text_lines
+    from clew.features._read import text_lines
 
     ids, texts, n_repeated = text_lines(path, encoding)
     items = [

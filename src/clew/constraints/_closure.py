@@ -15,8 +15,7 @@ from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME
 from clew.constraints._meanings import TRUTH, as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.kernels.disjoint_sets import component_labels
-from clew.kernels.shortest_paths import shortest_path
+from clew.kernels.graphs import component_labels, shortest_path
 
 if TYPE_CHECKING:
     from clew.constraints.constraints import Constraints

@@ -2,9 +2,8 @@
 
 from clew.features._computing import Features, compute
 from clew.features._extractor import Extractor
+from clew.features._read import Images, Texts, read_images, read_texts
 from clew.features._registry import extractor, extractors
-from clew.features.images import Images, read_images
-from clew.features.texts import Texts, read_texts
 
 __all__ = [
     "Extractor",

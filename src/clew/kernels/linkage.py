@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-from clew.kernels.disjoint_sets import find_root
+from clew.kernels.graphs import find_root
 
 #: Codes of the linkages.
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "ward": 3}

@@ -12,7 +12,7 @@ from clew.answers import SAME, Answer, Question, expand, question_key
 from clew.constraints import Closure
 from clew.constraints._closure import close
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
-from clew.kernels.disjoint_sets import find_root
+from clew.kernels.graphs import find_root
 
 #: A kind and rows that do not depend on the order in which equal questions name their rows.
 Key = tuple[str, tuple[int, ...]]

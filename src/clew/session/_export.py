@@ -1,18 +1,34 @@
-"""A result as plain numbers, texts, lists and dicts."""
+"""A result as plain data, and a session as bytes: what the log alone gives back too slowly.
+
+Bytes are an uncompressed ``.npz`` archive without objects: `header`, JSON as bytes, and the arrays
+of `Strategy.state`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+import hashlib
+import io
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from clew.answers import Entry, Question
 from clew.cluster.guided import Alternative
+from clew.exceptions import InvalidDataError
 from clew.session._groups import Change
-from clew.session._quality import AnnotatorQuality, Estimate, Quality
+from clew.session._quality import AnnotatorQuality, Check, Estimate, Quality
 
 if TYPE_CHECKING:
+    from clew.session._items import Items
+    from clew.session._loop import Loop
     from clew.session._result import Doubt, SessionResult
+
+VERSION: Final = 3
+#: Arrays of the strategy have names that begin with this.
+STRATEGY: Final = "strategy."
 
 
 def as_dict(result: SessionResult) -> dict[str, Any]:
@@ -121,3 +137,104 @@ def _plain(names: Iterable[Hashable]) -> list[Any]:
     return [
         value if isinstance(value, str | int | float | bool) else str(value) for value in values
     ]
+
+
+def snapshot_of(
+    loop: Loop, state: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any]
+) -> bytes:
+    """Write a snapshot; the caller holds the locks."""
+    asked, out = loop.queue.state()
+    header = {
+        "version": VERSION,
+        "parameters": dict(parameters),
+        "items": digest(map(str, loop.items.ids.names)),
+        "features": _content_of(loop.items),
+        "strategy": loop.strategy_name,
+        "n_entries": len(loop.log.entries),
+        "entries": digest(entry.id for entry in loop.log.entries),
+        "asked": [_of_question(question) for question in asked],
+        "out": [[name, _of_question(question)] for name, question in out],
+        "checks": [list(check) for check in loop.checks.values()],
+    }
+    stream = io.BytesIO()
+    arrays = {f"{STRATEGY}{name}": np.asarray(value) for name, value in state.items()}
+    text = np.frombuffer(json.dumps(header, default=_plain_value).encode(), np.uint8)
+    np.savez_compressed(stream, allow_pickle=False, header=text, **arrays)
+    return stream.getvalue()
+
+
+def read_snapshot(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header of a snapshot and the state of its strategy."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            header = json.loads(archive["header"].tobytes())
+            state = {
+                name.removeprefix(STRATEGY): archive[name]
+                for name in archive.files
+                if name.startswith(STRATEGY)
+            }
+    except Exception as error:
+        raise InvalidDataError(
+            f"this is no snapshot of a session ({error}); apply the log to a new Session instead"
+        ) from error
+    if header.get("version") != VERSION:
+        raise InvalidDataError(
+            f"the snapshot has version {header.get('version')!r}, and this clew reads version "
+            f"{VERSION}; apply the log to a new Session instead"
+        )
+    return header, state
+
+
+def resume(loop: Loop, header: Mapping[str, Any], entries: Sequence[Entry]) -> None:
+    """Continue a loop that has the items and the log of a snapshot."""
+    n = header["n_entries"]
+    fits = {
+        "items": header["items"] == digest(map(str, loop.items.ids.names)),
+        "features": header["features"] == _content_of(loop.items),
+        "strategy": header["strategy"] == loop.strategy_name,
+        "entries": n <= len(entries) and header["entries"] == digest(e.id for e in entries[:n]),
+    }
+    if not all(fits.values()):
+        wrong = ", ".join(name for name, is_equal in fits.items() if not is_equal)
+        raise InvalidDataError(
+            f"the snapshot is of another session: its {wrong} differ; pass the items, features, "
+            "strategy and log of the session that wrote it, or apply the log to a new Session"
+        )
+    loop.queue.set_state(
+        [loop.named(_question(one)) for one in header["asked"]],
+        [(name, loop.named(_question(one))) for name, one in header["out"]],
+    )
+    for pair, *others in header["checks"]:
+        check = Check(tuple(pair), *others)
+        loop.checks["pair", check.pair] = check
+
+
+def _plain_value(value: Any) -> Any:
+    """Return numbers of NumPy and sequences as JSON has them."""
+    return value.item() if isinstance(value, np.generic) else list(value)
+
+
+def _content_of(items: Items) -> str:
+    """Return a checksum of features or distances."""
+    content = np.ascontiguousarray(items.X) if items.is_known else np.empty(0)
+    return hashlib.sha256(content.data).hexdigest()
+
+
+def digest(names: Any) -> str:
+    """Return a checksum of texts in their order."""
+    sums = hashlib.sha256()
+    for name in names:
+        sums.update(name.encode() + b"\0")
+    return sums.hexdigest()
+
+
+def _of_question(question: Question) -> list[Any]:
+    return [
+        question.kind, list(question.rows), question.origin, list(question.parts), question.repeat,
+        question.check,
+    ]  # fmt: skip
+
+
+def _question(record: Sequence[Any]) -> Question:
+    kind, rows, origin, parts, repeat, check = record
+    return Question(kind, tuple(rows), origin, None, tuple(parts), repeat, check)

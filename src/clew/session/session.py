@@ -21,6 +21,7 @@ from clew.oracles import Oracle
 from clew.questions import Strategy
 from clew.session._chooser import rule_answers
 from clew.session._edits import Preview, preview_of
+from clew.session._export import read_snapshot, resume, snapshot_of
 from clew.session._items import (
     answers_of,
     as_standardize,
@@ -37,7 +38,6 @@ from clew.session._loop import Applied, Loop, Suggestion
 from clew.session._open import StoreSession, open_session
 from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
-from clew.session._snapshot import read_snapshot, resume, snapshot_of
 
 
 class Session:

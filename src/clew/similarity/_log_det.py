@@ -18,10 +18,10 @@ from clew._parallel import Progress
 from clew._warnings import warn
 from clew.answers import SAME
 from clew.constraints import Constraints
+from clew.constraints._meanings import equalities_of, inequalities_of
 from clew.constraints._support import binding_answers
 from clew.graphs import coincide
 from clew.kernels.log_det import Limits, squared_distances, sweep
-from clew.similarity._comparisons import equalities_of, inequalities_of
 
 #: Two differences count as collinear below this squared sine of their angle.
 COLLINEAR = 1e-10

@@ -8,9 +8,9 @@ import pytest
 from clew import Constraints
 from clew.cluster import SSSVaD
 from clew.cluster.kmeans.sssvad import Comparisons, descend_with_weights, distances
+from clew.constraints._meanings import inequalities_of
 from clew.exceptions import FewerGroupsWarning, InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score, n_violated
-from clew.similarity._comparisons import inequalities_of
 
 RNG = np.random.default_rng(1)
 N = 80

@@ -34,7 +34,7 @@ from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import InfeasibleConstraintsError
 from clew.graphs import check_distances, check_distances_to_fitted
 from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
-from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.graphs import component_labels
 from clew.kernels.means import PairLists, cheapest, iterated_conditional_modes
 from clew.metrics import n_violated
 

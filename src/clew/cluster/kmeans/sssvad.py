@@ -22,10 +22,10 @@ from clew._validation import (
 from clew.cluster._groups import best_start, costliest_row, fill_empty, warn_of_fewer_groups
 from clew.cluster._kmeans import Means, group_means, plus_plus
 from clew.constraints import Constraints, Support
+from clew.constraints._meanings import Relations, inequalities_or_refusal
 from clew.constraints._support import answers_for
 from clew.kernels.means import add_groups
 from clew.metrics import n_violated
-from clew.similarity._comparisons import Relations, inequalities_or_refusal
 
 __all__ = ["SSSVaD"]
 

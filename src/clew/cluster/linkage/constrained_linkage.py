@@ -17,7 +17,7 @@ from clew.constraints import Closure, Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError
 from clew.graphs import check_distances
-from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.graphs import component_labels
 from clew.kernels.linkage import LINKAGES, merge_along_chains, merge_components, number_nodes
 from clew.metrics import n_violated
 

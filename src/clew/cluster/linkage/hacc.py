@@ -27,7 +27,7 @@ from clew.constraints import Closure, Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import DeadEndWarning, FewerGroupsWarning, InvalidParameterError
 from clew.graphs import check_dense_size, check_distances, inner_products
-from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.graphs import component_labels
 from clew.kernels.linkage import first_edges, merge_in_order
 from clew.kernels.medoids import alternate_medoids, count_together
 from clew.metrics import n_violated

@@ -13,7 +13,7 @@ from clew._validation import AllowedValues
 from clew.constraints import Constraints
 from clew.constraints._support import binding_answers
 from clew.graphs import check_dense_size
-from clew.kernels.shortest_paths import shorten_through
+from clew.kernels.graphs import shorten_through
 from clew.similarity.distances._base import (
     METRICS,
     GivenDistances,

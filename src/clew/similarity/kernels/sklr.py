@@ -19,9 +19,9 @@ from clew._validation import Allowed, AllowedValues, RandomState, check_features
 from clew._warnings import warn
 from clew.answers import SAME
 from clew.constraints import Constraints, Support
+from clew.constraints._meanings import inequalities_of
 from clew.constraints._support import answers_for, binding_answers, held_out_folds
 from clew.exceptions import InconsistentConstraintsError, InvalidDataError, InvalidParameterError
-from clew.similarity._comparisons import inequalities_of
 from clew.similarity._log_det import (
     AnswerLimits,
     PairBounds,

@@ -13,7 +13,7 @@ from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues
 from clew._warnings import warn
 from clew.constraints import Constraints, Support
-from clew.similarity._comparisons import inequalities_or_refusal
+from clew.constraints._meanings import inequalities_or_refusal
 from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
 __all__ = ["LSML"]

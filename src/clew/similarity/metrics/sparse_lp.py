@@ -12,8 +12,8 @@ from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
+from clew.constraints._meanings import inequalities_or_refusal
 from clew.exceptions import InvalidDataError, TooLargeError
-from clew.similarity._comparisons import inequalities_or_refusal
 from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
 __all__ = ["SparseLP"]
