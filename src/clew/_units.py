@@ -214,3 +214,12 @@ def _differ_in_most_rows(columns: Floats) -> bool:
     n_rows = len(np.unique(np.round(columns @ weights, 9)))
     n_values = [len(np.unique(np.round(values, 9))) for values in columns.T]
     return bool(np.median(n_values) > n_rows / 2)
+
+
+def ranks_among(columns: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of a sorted column's values below each value of X, counting ties half."""
+    ranks = np.empty(X.shape)
+    for at, values in enumerate(columns.T):
+        below = np.searchsorted(values, X[:, at], side="left")
+        ranks[:, at] = (below + np.searchsorted(values, X[:, at], side="right")) / 2
+    return ranks / len(columns)

@@ -41,7 +41,6 @@ SIDE_PART_USERS = frozenset(
 BASE = frozenset(
     {
         "_validation",
-        "_ranking",
         "_parallel",
         "_files",
         "_text",
@@ -93,7 +92,7 @@ SHARED_HELPERS = {
     "clew.collections._files": ("clew.cli",),
     "clew.features._read": ("clew.cli", "clew.collections"),
     "clew.items._sound": ("clew.features",),
-    "clew.metrics._scores": ("clew.cli", "clew.session"),
+    "clew.metrics._scores": ("clew.cli", "clew.session", "clew.similarity"),
     "clew.questions._answers": ("clew.session",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),

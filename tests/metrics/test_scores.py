@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, roc_auc_score
 
 from clew import Constraints, metrics, questions
 from clew.exceptions import InvalidDataError
@@ -17,6 +17,7 @@ from clew.metrics import (
     pairwise_f_score,
     subclustering_jaccard,
 )
+from clew.metrics._scores import weighted_auc
 from clew.trust import pair_posterior
 
 groupings = st.integers(0, 12).flatmap(
@@ -151,3 +152,16 @@ KNOWN = Constraints.from_pairs(must_link=[(0, 1)], n_samples=2)
 def test_ragged_lists(call):
     with pytest.raises(InvalidDataError):
         call()
+
+
+@pytest.mark.parametrize("n_values", [3, 10_000])
+def test_area_is_scikit_learn_s(n_values):
+    random = np.random.RandomState(0)
+    is_positive, weight = random.rand(200) < 0.3, random.rand(200)
+    score = random.randint(n_values, size=200) + 0.5 * is_positive
+    expected = roc_auc_score(is_positive, score, sample_weight=weight)
+    assert weighted_auc(is_positive, score, weight) == pytest.approx(expected)
+
+
+def test_area_without_a_class_is_unknown():
+    assert np.isnan(weighted_auc(np.ones(3, bool), np.arange(3.0), np.ones(3)))

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedTransformer, guarded_fit
 from clew._parallel import Progress, blocks
-from clew._ranking import weighted_auc
 from clew._units import Units
 from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.answers import DIFFERENT, SAME
@@ -30,6 +29,7 @@ from clew.graphs import (
     scaled_squares,
 )
 from clew.kernels.forest.layout import Links
+from clew.metrics._scores import weighted_auc
 from clew.similarity.clustrf import ForestSimilarity
 from clew.trust import answer_evidence, constraint_inconsistency, pair_posterior
 

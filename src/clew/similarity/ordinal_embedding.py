@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress, ProgressReport
-from clew._ranking import ranks_among
+from clew._units import ranks_among
 from clew._validation import (
     Allowed,
     AllowedValues,

@@ -13,7 +13,7 @@ from sklearn.metrics import euclidean_distances
 
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
-from clew._ranking import ranks_among
+from clew._units import ranks_among
 from clew._validation import check_matrix
 from clew.similarity import AdaptiveKNN
 

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress
-from clew._ranking import weighted_auc
 from clew._validation import Allowed, AllowedValues, RandomState, check_features, check_parameters
 from clew._warnings import warn
 from clew.answers import SAME
@@ -22,6 +21,7 @@ from clew.constraints import Constraints, Support
 from clew.constraints._meanings import inequalities_of
 from clew.constraints._support import answers_for, binding_answers, held_out_folds
 from clew.exceptions import InconsistentConstraintsError, InvalidDataError, InvalidParameterError
+from clew.metrics._scores import weighted_auc
 from clew.similarity._log_det import (
     AnswerLimits,
     PairBounds,
