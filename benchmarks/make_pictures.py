@@ -4,8 +4,6 @@ Run as ``python -m benchmarks.make_pictures FONT``, where FONT is NotoColorEmoji
 package ``fonts-noto-color-emoji``.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Entries of a log: the line of each is read back, and invalid ones are refused in words."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """Bins, threads and seeds of forests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

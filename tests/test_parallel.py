@@ -1,7 +1,5 @@
 """Tasks in threads: order, reports, and what happens when one of them fails."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import threading

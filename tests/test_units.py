@@ -1,7 +1,5 @@
 """Units: scaling of features by common or by individual units."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.fft import dct

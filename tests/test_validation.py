@@ -1,7 +1,5 @@
 """Allowed ranges, and the messages made from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator

@@ -1,7 +1,5 @@
 """Warnings name the line of the caller, however deep inside clew and scikit-learn they arise."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 

@@ -1,7 +1,5 @@
 """Measure the app: ``python -m benchmarks.app``; prints a table and writes it to the results."""
 
-from __future__ import annotations
-
 import os
 import platform
 import tempfile

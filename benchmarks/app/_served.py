@@ -1,7 +1,5 @@
 """Projects served by ``clew serve`` in a process of its own, and people at Chromium."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """People who answer: one by keys in Chromium, and twenty at once."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

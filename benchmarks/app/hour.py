@@ -1,7 +1,5 @@
 """An hour of two people who err, while the app is killed and started again at random."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pages of large collections: script, a gallery that scrolls, a map, and the first start."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Take the pictures of the documentation: ``python -m benchmarks.app.screenshots``."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from pathlib import Path

@@ -4,8 +4,6 @@ Rows are digits, drawn again with noise, of 64 columns in single precision, in a
 there are as many answers, a million at most.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import threading
@@ -15,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import psutil
@@ -81,7 +79,7 @@ class Watch:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         self._start = time.perf_counter(), self._own()
         self._thread.start()
         return self

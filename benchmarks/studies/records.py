@@ -1,7 +1,5 @@
 """Duplicates in two made tables beside dedupe and Splink, and in records that people compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

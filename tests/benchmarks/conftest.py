@@ -1,7 +1,5 @@
 """Benchmarks are not installed: tests import them from the root of the repository."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The study of questions measures every strategy, and its report shows what its log holds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.papers import _active_methods as m, active as s

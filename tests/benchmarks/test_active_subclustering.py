@@ -1,7 +1,5 @@
 """The study of active subclustering: every method improves, and the report shows the log."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.papers import active_subclustering as s

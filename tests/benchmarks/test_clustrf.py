@@ -1,7 +1,5 @@
 """The study of ClustRF follows the paper's protocol, and its report shows what its log holds."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The study of COP-RF follows the paper's protocol, and its report shows what its log holds."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

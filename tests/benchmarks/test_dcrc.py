@@ -1,7 +1,5 @@
 """The study of DCRC follows the paper's protocol, and its report shows what its log holds."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any, Self

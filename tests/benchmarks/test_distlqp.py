@@ -1,7 +1,5 @@
 """The study of DistLQP: distances, answers, comparators, and its page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.papers import distlqp as s

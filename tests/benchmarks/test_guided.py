@@ -1,7 +1,5 @@
 """The study of guided clustering: how answers are drawn, and a report that shows its log."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Time, memory, tables and descriptions of the benchmarks."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import platform

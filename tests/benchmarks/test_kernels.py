@@ -1,7 +1,5 @@
 """The benchmarks of speed: how cases are measured, and what the pages hold."""
 
-from __future__ import annotations
-
 import pickle
 import string
 import sys

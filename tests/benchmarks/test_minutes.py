@@ -1,7 +1,5 @@
 """The study of minutes: sorting by hand, merge lists, sessions by kinds, and the report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

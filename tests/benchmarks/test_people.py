@@ -1,7 +1,5 @@
 """The study of people's answers: sets read, scores of answers and annotators, the report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The study of pictures: what is gray, which sets are there, and its report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

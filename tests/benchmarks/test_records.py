@@ -1,7 +1,5 @@
 """Duplicates in tables: the made tables, the questions, and the closure of answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.studies._human import MajorityClosure

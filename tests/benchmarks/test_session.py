@@ -1,7 +1,5 @@
 """The study of sessions: its log holds what estimates are made of, and its regression fits them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.studies import session as s

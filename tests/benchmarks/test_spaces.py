@@ -1,7 +1,5 @@
 """The study of spaces: what other software is given, how it is scored, and the report."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Studies: the log keeps every result, none is measured twice, and reports count correctly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

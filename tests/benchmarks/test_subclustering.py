@@ -1,7 +1,5 @@
 """The study of subclustering measures every method, and its report shows what its log holds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks.papers import subclustering as m

@@ -1,7 +1,5 @@
 """Fixtures of the command line's tests: data, and two ways to run it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

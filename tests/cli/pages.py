@@ -1,7 +1,5 @@
 """A reader of HTML pages for tests."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

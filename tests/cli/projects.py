@@ -1,7 +1,5 @@
 """A project with groups, made without a model, for tests of commands that only read and write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from click.testing import CliRunner, Result

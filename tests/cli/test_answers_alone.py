@@ -1,7 +1,5 @@
 """`clew group` without features: answers alone group the rows that a file or the answers name."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """``clew ask`` by lines on the standard input."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``clew ask`` begins with the question of the last call, while the session is prepared."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

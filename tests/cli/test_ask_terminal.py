@@ -1,7 +1,5 @@
 """``clew ask`` on a terminal: single keys, signals, and how images are drawn."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import fcntl

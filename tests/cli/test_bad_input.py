@@ -1,7 +1,5 @@
 """Bad input: one clear sentence, the right exit status, and no file left behind."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """clew group of Zarr arrays and on Dask clusters."""
 
-from __future__ import annotations
-
 import csv
 import json
 

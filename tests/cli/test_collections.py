@@ -1,7 +1,5 @@
 """``clew group`` on folders of images and on files of texts."""
 
-from __future__ import annotations
-
 import csv
 import io
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`clew demo`: its figures, and a report that loads no other file."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

@@ -1,7 +1,5 @@
 """Distances in place of features: what files may hold, and what is asked or refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`clew explain`: why two rows of a saved result are together or apart."""
 
-from __future__ import annotations
-
 import csv
 import json
 import pickle

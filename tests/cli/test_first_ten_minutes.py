@@ -1,7 +1,5 @@
 """Every command of the page of newcomers runs as it is typed, in the order of the page."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`clew group`: what it writes, and where."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

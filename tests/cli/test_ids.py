@@ -1,7 +1,5 @@
 """Answers by id: `clew group` reads and writes them."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

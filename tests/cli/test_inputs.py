@@ -1,7 +1,5 @@
 """Files of features: what each kind may hold."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys

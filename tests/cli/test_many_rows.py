@@ -1,7 +1,5 @@
 """`clew group` of many rows, whose probabilities are stored in a sparse matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

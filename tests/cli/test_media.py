@@ -1,7 +1,5 @@
 """Vectors of one's own with the media shown, and features by name."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import fields

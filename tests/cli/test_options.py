@@ -1,7 +1,5 @@
 """Options of `clew group`: refusal of options that a method lacks, tables, scaling."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

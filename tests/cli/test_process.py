@@ -1,7 +1,5 @@
 """The command line as a process: streams, exit statuses, Ctrl-C."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Messages of commands while they work: progress and compilation."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The loop in a project: ask, group, status, review, add, and what reads its rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Projects on the command line: init, add, status, annotator, import, export, backup, doctor."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`clew group` on a table in which several rows describe the same thing."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

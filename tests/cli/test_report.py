@@ -1,7 +1,5 @@
 """`clew group --report`: a page about one's own data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``clew simulate`` draws the curve of agreement, and refuses bad input before it runs."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``clew subclusters`` writes pure examples, from features, tables and distances."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

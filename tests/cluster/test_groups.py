@@ -1,7 +1,5 @@
 """Helpers that the methods of clew.cluster share: several starts, and empty groups."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans, kmeans_plusplus

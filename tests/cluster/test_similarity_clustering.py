@@ -1,7 +1,5 @@
 """SimilarityClustering: a similarity and a clusterer in one estimator."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any, ClassVar
 from unittest.mock import PropertyMock, patch

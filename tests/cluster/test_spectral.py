@@ -1,7 +1,5 @@
 """Spectral clustering on sparse graphs, and how the graphs are made."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import block_diag

@@ -1,7 +1,5 @@
 """Adding again changes nothing, a moved file keeps its id, and ids are never taken twice."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """A project is found from below, and keeps the vectors that people gave."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A project keeps what describes its items: additions change neither the choice nor the numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Collections become items with stable ids; what is broken or hostile is listed, never fatal."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """What must-links and cannot-links entail, and the conflicts among them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

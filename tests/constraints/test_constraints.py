@@ -1,7 +1,5 @@
 """Constraints: how answers are given and kept; degrees of likeness; origins of questions."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

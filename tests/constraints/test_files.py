@@ -1,7 +1,5 @@
 """Files and frames of answers: what is written is read back; files of people and experiments."""
 
-from __future__ import annotations
-
 import json
 import sys
 from gzip import compress

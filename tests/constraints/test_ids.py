@@ -1,7 +1,5 @@
 """Answers by id: which rows they are about, which operations keep ids, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

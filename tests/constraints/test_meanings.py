@@ -1,7 +1,5 @@
 """Pairs implied by answers about three rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Warnings that the contract's small data cause."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """Every public estimator, with the kinds of answers that it honors."""
 
-from __future__ import annotations
-
 import pytest
 from scipy.sparse import issparse
 from sklearn.datasets import make_blobs

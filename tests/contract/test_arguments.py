@@ -1,7 +1,5 @@
 """Answers go to `fit`, `fit_predict` and `fit_transform` by name; as `y` they are refused."""
 
-from __future__ import annotations
-
 import inspect
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Every method × data of all kinds: accepted and not written to, or refused."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which estimators take distances between all pairs of rows, and what the others do with them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform

@@ -1,7 +1,5 @@
 """scikit-learn's own checks, on every estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

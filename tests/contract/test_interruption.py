@@ -1,7 +1,5 @@
 """Ctrl-C in the middle of growth leaves an estimator as it was."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """One model: the same rows, answers and seed have the same groups wherever one asks."""
 
-from __future__ import annotations
-
 import csv
 import json
 from functools import cache

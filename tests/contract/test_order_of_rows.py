@@ -1,7 +1,5 @@
 """An answer means the same in whatever order the question names its rows."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

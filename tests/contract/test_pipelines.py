@@ -1,7 +1,5 @@
 """Answers reach estimators inside scikit-learn's pipelines, by name and by routing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sklearn

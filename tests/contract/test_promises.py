@@ -1,7 +1,5 @@
 """Every method × every kind of answer: honored, or refused with an error."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 

@@ -1,7 +1,5 @@
 """Ctrl-C in a terminal: a real signal ends a long fit within two seconds of processor time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Large data: similarities with a sparse form do not compute the affinities of all pairs."""
 
-from __future__ import annotations
-
 from unittest.mock import PropertyMock, patch
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simultaneous fits in threads: results as without threads, and no change of global state."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """Rotations, principal components, a factor, constant and repeated columns change no groups."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from typing import Any

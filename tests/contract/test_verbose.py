@@ -1,7 +1,5 @@
 """`verbose=1` with the line of the tutorial prints progress, from every thread, and only then."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

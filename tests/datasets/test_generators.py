@@ -1,7 +1,5 @@
 """Generated leaves and faces: their sizes, their difficulty, and their seeds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The collection that clew ships: pictures of eight kinds, with answers of people who err."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The files of an export: the same for the command line and the app."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

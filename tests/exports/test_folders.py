@@ -1,7 +1,5 @@
 """A folder for each group: names are safe, nothing is overwritten, and all of it can be undone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

@@ -1,7 +1,5 @@
 """Each form is read by the program that it is for, or by that program's own schema."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Groups, exemplars and doubts of items, as every export has them."""
 
-from __future__ import annotations
-
 from clew.answers import Answer, Edit, Question
 from clew.exports._members import members_of
 from clew.items import Item

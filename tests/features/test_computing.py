@@ -1,7 +1,5 @@
 """Features of items: the right ones by default, kept by content, resumed, bad files listed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

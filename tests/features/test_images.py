@@ -1,7 +1,5 @@
 """Folders of images: broken files left out, features without a download, kept by content."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Networks: those with their weights in a package are what they should be; those of users load."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

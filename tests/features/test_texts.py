@@ -1,7 +1,5 @@
 """Files with one text a line."""
 
-from __future__ import annotations
-
 from gzip import compress
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One check of distances, for everything that takes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array

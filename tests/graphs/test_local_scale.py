@@ -1,7 +1,5 @@
 """Local scales and Gaussian affinities: the definition, and rows that coincide with others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """Neighbor graphs with equal or missing affinities, and with rows that coincide."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """The files of clew, each parsed once for all tests of the house."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

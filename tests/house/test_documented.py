@@ -1,7 +1,5 @@
 """Public names are documented, and documented names and links exist."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The walks through the source: their links lead somewhere, and none is long."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

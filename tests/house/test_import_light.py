@@ -1,7 +1,5 @@
 """Importing clew loads no extra and no subpackage: each is imported where it is first used."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

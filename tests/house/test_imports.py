@@ -4,8 +4,6 @@ A part is a folder or file right under ``src/clew``. A helper is a module or fol
 begins with an underscore; its family is the folder that it stands in.
 """
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from graphlib import CycleError, TopologicalSorter

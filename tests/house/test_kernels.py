@@ -1,7 +1,5 @@
 """`clew compile` compiles every kernel."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The promised commands are there: two for everyone, the others for whoever works on clew."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Parameters: one word, one meaning, and one order."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

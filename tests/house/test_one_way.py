@@ -1,7 +1,5 @@
 """One thing, one way: no second implementation of what exists once."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

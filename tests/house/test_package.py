@@ -1,7 +1,5 @@
 """The README on the package index, where relative links lead nowhere."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

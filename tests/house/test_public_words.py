@@ -1,7 +1,5 @@
 """What is public has words, and words name what there is: parameters, options, settings, files."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

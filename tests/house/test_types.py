@@ -1,7 +1,5 @@
 """mypy on code that uses clew: the README passes, a misspelled attribute does not."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

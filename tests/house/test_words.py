@@ -1,7 +1,5 @@
 """Words: American spelling, and none of the words that STYLE replaces."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An item says what it is; wrong ones are refused with what is allowed."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

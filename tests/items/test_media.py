@@ -1,7 +1,5 @@
 """What people are shown: upright and whole, made once, and nothing hostile comes through."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,7 +1,5 @@
 """Images as they are opened: upright, in any mode; what is damaged is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

@@ -1,7 +1,5 @@
 """Belief propagation against a slow twin that enumerates the groups for every message."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -1,7 +1,5 @@
 """Graph coloring against slow twins."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, strategies as st
 from tests.reference import coloring as reference

@@ -1,7 +1,5 @@
 """Kernels of correlation clustering against slow twins."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Projections onto triangle inequalities and bounds, and paths through must-linked rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import dist_lqp as twin

@@ -1,7 +1,5 @@
 """Dominant sets against maximal cliques, the conditions of a maximum, and a slow twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """The expected change of every possible answer against HACC from the beginning."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import expected_change as reference

@@ -1,7 +1,5 @@
 """Chains of nearest neighbors against the greedy order, for all linkages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """Log-det projections against a slow twin, and the conditions of a projection."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import log_det as reference

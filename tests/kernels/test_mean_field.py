@@ -1,7 +1,5 @@
 """Mean field against a slow twin that enumerates every expectation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """Argmin and sums by group against slow twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import means as reference

@@ -1,7 +1,5 @@
 """Swaps of medoids against PAM written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import subclusters as reference

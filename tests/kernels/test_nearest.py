@@ -1,7 +1,5 @@
 """Nearest rows and largest entries, against sorting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Losses of answers are those of the formulas, and gradients are those of finite differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import ordinal as reference

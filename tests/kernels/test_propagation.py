@@ -1,7 +1,5 @@
 """Propagation over graphs, and edges adjusted by it, against dense formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array, eye_array, random_array

@@ -1,7 +1,5 @@
 """Iterated conditional modes against slow twins that recompute the whole objective."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

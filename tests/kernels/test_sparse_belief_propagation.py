@@ -1,7 +1,5 @@
 """Belief propagation over candidates equals that over all groups if others have probability 0."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.kernels.test_belief_propagation import SIZES, Kernel, random_answers, random_matrices

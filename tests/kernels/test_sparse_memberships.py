@@ -1,7 +1,5 @@
 """Memberships in a few candidate groups, against dense matrices of all groups."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array

@@ -1,7 +1,5 @@
 """Nearest rows, shared rows and swaps of subclusters against slow twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import subclusters as reference

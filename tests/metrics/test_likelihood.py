@@ -1,7 +1,5 @@
 """The log-likelihood of answers given a partition: definition, symmetries, and invalid input."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 
 import numpy as np

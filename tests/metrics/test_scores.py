@@ -1,7 +1,5 @@
 """Scores: pairs of rows, subclusters and curves, and what they refuse."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recorded answers are replayed; the loop of a simulation."""
 
-from __future__ import annotations
-
 import pytest
 
 from clew import Constraints, Question

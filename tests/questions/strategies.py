@@ -1,7 +1,5 @@
 """Every strategy, on a small problem."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

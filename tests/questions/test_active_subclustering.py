@@ -1,7 +1,5 @@
 """Active subclustering: it ends in pure subclusters, and withstands wrong answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

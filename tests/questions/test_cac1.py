@@ -1,7 +1,5 @@
 """CAC1 asks about the nearest rows of two groups that are large and probably one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from clew import Answer, Question

@@ -1,7 +1,5 @@
 """Guided: it learns from few answers, withstands wrong ones, and finds out who gives them."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 

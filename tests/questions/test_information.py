@@ -1,7 +1,5 @@
 """Information of answers about groups: against its definition, by enumeration of all groups."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """What answers imply does not depend on the portions in which they arrive."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from clew import Answer, Question

@@ -1,7 +1,5 @@
 """Rows that stand for others, and strategies that ask about them alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform

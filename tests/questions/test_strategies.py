@@ -1,7 +1,5 @@
 """Promises of every strategy: replay, undo, no question twice, batches, contradictions."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -3,8 +3,6 @@
 An answer is a triple: its rows, its likelihood as a function of their groups, and its weight.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Slow twins of components, closure and shortest paths of must-links and cannot-links."""
 
-from __future__ import annotations
-
 from collections import deque
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Slow twins of graph coloring: enumeration, peeling, greedy placement and swaps of chains."""
 
-from __future__ import annotations
-
 from itertools import product
 
 

@@ -1,7 +1,5 @@
 """Slow twins of the kernels of correlation clustering."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import lgamma
 

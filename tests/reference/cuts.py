@@ -1,7 +1,5 @@
 """Slow twin of the search for the best cut of a feature."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 

@@ -1,7 +1,5 @@
 """The quadratic programs of DistLQP, solved by brute force."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow twin of the expected change: HACC from the beginning for each possible answer."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow twin of constrained agglomerative clustering: merge the nearest two allowed groups."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow twin of log-det projections, by matrix inverses and root finding."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import brentq
 

@@ -1,7 +1,5 @@
 """Slow twin of the mean-field kernel: coordinate ascent with expectations by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Slow twins of the steps of k-means."""
 
-from __future__ import annotations
-
 
 def cheapest(cost):
     """Return the column of lowest cost of each row, the first of equal ones."""

@@ -1,7 +1,5 @@
 """Slow twins of affinities with local scales, of neighbor graphs and of dominant sets."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow twins of constrained Kruskal and of the share of clusterings that join two rows."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

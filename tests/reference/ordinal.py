@@ -1,7 +1,5 @@
 """Slow twins of `clew.kernels.ordinal`: the probability of each answer from its formula."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Plain twins of the kernels that sample partitions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Slow twins of answers in affinities: LinkedAffinity and E2CP."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

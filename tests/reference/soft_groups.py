@@ -1,7 +1,5 @@
 """Slow twins of `clew.kernels.means`: every cost is computed from the definition."""
 
-from __future__ import annotations
-
 
 def total(distances, pairs, is_must, penalty, labels):
     """Sum the costs of rows and the penalties of violated answers."""

@@ -1,7 +1,5 @@
 """Slow twins of the kernels of medoids and subclusters."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Slow twins of forests: rows of each node, and affinities of Zhu, Loy and Gong by paths."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Slow twins of the scores of answers by a forest: inconsistency and out-of-bag votes."""
 
-from __future__ import annotations
-
 from statistics import median
 
 

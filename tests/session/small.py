@@ -1,7 +1,5 @@
 """Twenty-four items in three groups, and who answers about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What an app needs of a session: topping up, pools, logs of others, repeats, flags, set aside."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sessions about some rows of a Dask array."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs

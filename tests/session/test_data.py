@@ -1,7 +1,5 @@
 """The data of a session: features, distances, items alone, and typical mistakes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

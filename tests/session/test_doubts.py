@@ -1,7 +1,5 @@
 """Doubtful answers are outvoted by others or clearly contradicted by features, and mostly wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """An edit that no answer contradicts is done, whatever features say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edits: what they imply, what they would do, and how they are taken back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

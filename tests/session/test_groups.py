@@ -1,7 +1,5 @@
 """Groups last from one result to the next, and confirmed items stay."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From one question to the next: what each part does with an answer."""
 
-from __future__ import annotations
-
 import numpy as np
 from tests.session.small import IDS, N, oracle, session
 

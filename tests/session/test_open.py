@@ -1,7 +1,5 @@
 """A session on a store: the same verbs, and what was told is there for everybody."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

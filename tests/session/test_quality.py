@@ -1,7 +1,5 @@
 """Random checks are drawn with the stated probabilities, and intervals from them hold the truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The result of a session: groups, doubts with their chains, exemplars; it never changes."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

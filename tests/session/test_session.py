@@ -1,7 +1,5 @@
 """Session: the loop of ask and tell, and its promises."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import os

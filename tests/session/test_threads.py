@@ -1,7 +1,5 @@
 """Answers are recorded at once, also while the model learns; results do not depend on threads."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 import time

@@ -1,7 +1,5 @@
 """AdaptiveKNN: its formula, pair by pair; its graph and scales; unusual data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -1,7 +1,5 @@
 """ClustRF: effects of its parameters, invariances, and affinities computed directly from paths."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Answers about three rows, read as comparisons of distances."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from clew import Constraints

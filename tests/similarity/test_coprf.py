@@ -1,7 +1,5 @@
 """COPRF: which answers hold, its components, its distances, and which results stay the same."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The nearest matrix that satisfies constraints: optimal, for any order and any start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """OrdinalEmbedding: it finds spaces, and what must not matter does not."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stores that every promise is tested on."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """answers.jsonl: what was acknowledged is in the file, whatever happens next."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

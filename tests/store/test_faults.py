@@ -1,7 +1,5 @@
 """Crashes, full disks and restarts: nothing that was acknowledged is lost, nothing is twice."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

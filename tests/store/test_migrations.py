@@ -1,7 +1,5 @@
 """The schema: what migrations make is what the models say, and an old project is brought up."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What every store promises, on each of them."""
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A project through files: what comes out goes in, and comes out the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables from files: separators, headers, ids, columns."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of records as character n-grams, and which columns hold codes in place of numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Features from mixed columns: the use of each column, and the resulting numbers."""
 
-from __future__ import annotations
-
 import pickle
 from decimal import Decimal
 

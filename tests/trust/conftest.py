@@ -1,7 +1,5 @@
 """Rows in groups, and answers about them, some of which are wrong."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

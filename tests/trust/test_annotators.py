@@ -1,7 +1,5 @@
 """Confusion matrices are those of the simulation, for groups and for uncertain outcomes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

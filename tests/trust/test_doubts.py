@@ -1,7 +1,5 @@
 """Doubts are compared with enumeration, with exact ones on trees, and with planted errors."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

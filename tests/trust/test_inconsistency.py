@@ -1,7 +1,5 @@
 """Scores from a forest of pairs: the equations, slow twins, weights, and planted errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -1,7 +1,5 @@
 """Dawid and Skene's estimate is compared with brute force and with simulated error rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import softmax

@@ -1,7 +1,5 @@
 """Workers in processes of their own that run out of memory, or are killed in a fit."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

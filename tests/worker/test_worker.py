@@ -1,7 +1,5 @@
 """The worker: it learns what the log says, and dies without harm."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

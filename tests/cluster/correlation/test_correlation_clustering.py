@@ -1,7 +1,5 @@
 """Correlation clustering: exact cases, simulated answers, features, and bad input."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 

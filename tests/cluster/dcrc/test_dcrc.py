@@ -1,7 +1,5 @@
 """DCRC: gradients, the lower bound, all kinds of answers, the choice of settings, invalid input."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

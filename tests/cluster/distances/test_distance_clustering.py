@@ -1,7 +1,5 @@
 """DistanceClustering: held-out answers choose distances; refusals; new rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """KernelKMeans on a kernel is k-means on features whose inner products are the kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans

@@ -1,7 +1,5 @@
 """KernelMeanShift: the groups of scikit-learn's MeanShift, on features and on a kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cluster import MeanShift, estimate_bandwidth

@@ -1,7 +1,5 @@
 """COPKMeans violates no answer, and raises with a reason if no assignment exists."""
 
-from __future__ import annotations
-
 import tracemalloc
 from itertools import combinations
 

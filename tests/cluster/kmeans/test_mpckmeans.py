@@ -1,7 +1,5 @@
 """MPCKMeans: metrics and penalties follow the paper's formulas, and metrics separate groups."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris

@@ -1,7 +1,5 @@
 """PCKMeans and the loop that MPCKMeans shares: the objective is the paper's, and never rises."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans

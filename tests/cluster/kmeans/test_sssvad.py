@@ -1,7 +1,5 @@
 """SSSVaD: feature weights of each group, learned from its rows and from triplets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """ConstrainedLinkage keeps every answer; without answers the tree is SciPy's."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

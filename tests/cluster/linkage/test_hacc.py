@@ -1,7 +1,5 @@
 """HACC against Kruskal step by step, and the consensus that it is built on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

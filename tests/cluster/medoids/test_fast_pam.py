@@ -1,7 +1,5 @@
 """FastPAM and CLARANS end where no swap of theirs lowers the sum of distances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

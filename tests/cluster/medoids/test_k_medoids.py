@@ -1,7 +1,5 @@
 """KMedoids ends where no swap lowers the sum of distances, whatever the metric and the input."""
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Subclustering finds pure examples; its settings minimize the costs that they name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """Subclusters of Dask arrays: those of rows in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """Random streams: those of the paper, uniform, and independent of each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

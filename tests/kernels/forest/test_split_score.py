@@ -1,7 +1,5 @@
 """The best cut of a feature, by all three functions, against brute force."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st

@@ -1,7 +1,5 @@
 """Properties of grown trees: nodes, cuts, samples and links."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.reference import cuts

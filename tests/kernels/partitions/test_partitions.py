@@ -1,7 +1,5 @@
 """Sampling partitions: every kernel compared with a slow twin in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

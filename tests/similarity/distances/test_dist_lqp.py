@@ -1,7 +1,5 @@
 """DistLQP: answers, weights, graphs, units, new rows, bad input, and the theorems of the thesis."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 

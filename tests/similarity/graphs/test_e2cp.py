@@ -1,7 +1,5 @@
 """E2CP: closed forms, propagation with and without a dense matrix, and single precision."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg.blas import ssyr2k

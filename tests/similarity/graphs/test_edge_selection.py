@@ -1,7 +1,5 @@
 """Selection of edges of a neighbor graph: dominant sets, and votes of neighborhoods."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """Affinities of answered pairs set to the answers: LinkedAffinity and SpectralLearning."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles

@@ -1,7 +1,5 @@
 """Features of kernels: their inner products are the kernel, for fitted rows and new ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """SKLR: comparisons of distances hold, use slack, contradict each other, or are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

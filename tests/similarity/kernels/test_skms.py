@@ -1,7 +1,5 @@
 """SKMS: must-linked rows near and cannot-linked ones far apart, in the features of a kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans

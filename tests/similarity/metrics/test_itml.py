@@ -1,7 +1,5 @@
 """ITML: the nearest metric with bounded distances, compared with the paper's algorithm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist

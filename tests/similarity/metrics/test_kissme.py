@@ -1,7 +1,5 @@
 """KISSME: the metric of the paper, and the effect of the prior."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal

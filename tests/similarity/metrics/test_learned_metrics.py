@@ -1,7 +1,5 @@
 """Metrics learned from pairs and from comparisons: the objectives of the papers are minimized."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

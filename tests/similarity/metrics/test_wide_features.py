@@ -1,7 +1,5 @@
 """More features than rows: metrics are learned in the space that the rows span."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
