@@ -5,7 +5,6 @@ it was.
 """
 
 import os
-import platform
 import tempfile
 import threading
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks import _harness as harness
 from clew.answers import Answer, Question, standing
 from clew.collections import Project
 from clew.items import Item
@@ -24,7 +24,6 @@ from clew.store import Store, Suggestion, open_store
 
 N_ITEMS = 2000
 N_PEOPLE, RATE = 20, 5.0
-RESULTS = Path(__file__).parent / "results"
 
 
 def answer(number: int, annotator: str) -> Answer:
@@ -173,19 +172,15 @@ def main(quick: bool) -> None:
         commits(server.get_uri(), "PostgreSQL", rows)
         server.cleanup()
     load = max(load, *os.getloadavg())
-    text = "\n".join(
-        [
-            "# The store of a project", "",
-            f"{platform.machine()}, {os.cpu_count()} cores, load average {load:.1f} while it "
-            "ran. An answer is one transaction with the next questions, on disk when it returns; "
-            "meanwhile the pool is replaced twice a second.", "",
-            "| what | measured |", "|---|---|", *(f"| {what} | {found} |" for what, found in rows),
-            "",
-        ]
-    )  # fmt: skip
+    text = (
+        f"# The store of a project\n\n{harness.described(harness.provenance())}; load average "
+        f"{load:.1f} while it ran. An answer is one transaction with the next questions, on disk "
+        "when it returns; meanwhile the pool is replaced twice a second.\n\n"
+        f"{harness.markdown_table(['what', 'measured'], rows)}\n"
+    )
     click.echo(text)
     if not quick:
-        (RESULTS / "store.md").write_text(text, encoding="utf-8")
+        harness.write_text(harness.RESULTS / "store.md", text)
 
 
 if __name__ == "__main__":

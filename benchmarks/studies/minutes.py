@@ -13,7 +13,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of, tag_of
 from benchmarks.study.problems import Floats, Ints, Problem, load
-from benchmarks.study.report import Table
+from benchmarks.study.report import Report, Table
 from benchmarks.study.results import Results, averaged
 from clew import Constraints
 from clew.answers import Answer, Question, SecondsModel
@@ -252,9 +252,9 @@ def figure(minutes: float) -> str:
     return "–" if np.isnan(minutes) else f"{minutes:.1f}"
 
 
-class MinutesReport:
+class MinutesReport(Report[MinutesStudy]):
     def __init__(self, results: Results[MinutesStudy]) -> None:
-        self.results, self.sets = results, results.study.found_sets
+        super().__init__(results)
         self.many = [name for name in self.sets if name not in FEW_GROUPS]
 
     def _minutes(self, name: str, method: Method, cell: Cell, goal: float = 0.95) -> Any:

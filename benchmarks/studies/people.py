@@ -27,7 +27,7 @@ from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of
 from benchmarks.study.methods import CLUSTERERS, SIMILARITIES, Method, Outcome, run_method
 from benchmarks.study.problems import Floats, Ints, Problem
-from benchmarks.study.report import Claim, Page, Picture, Table
+from benchmarks.study.report import Claim, Page, Picture, Report, Table
 from benchmarks.study.results import Results, Score
 from clew import Constraints, cluster, similarity
 from clew.constraints._support import fold_numbers
@@ -358,10 +358,9 @@ RESTAURANTS = "Sizes of the groups of restaurant records; the two largest, with 
 ANNOTATORS = "Slope of each of 20 people against how often others gave the same answer: it rises"
 
 
-class PeopleReport:
+class PeopleReport(Report[PeopleStudy]):
     def __init__(self, results: Results[PeopleStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets = self.study.found_sets
+        super().__init__(results)
         self.cars = Picture("cars", CARS, car_space, n_colors=256)
         self.restaurants = Picture("restaurants", RESTAURANTS, restaurant_groups)
         self.people = Picture("annotators", ANNOTATORS, people_scatter)
@@ -441,7 +440,7 @@ class PeopleReport:
 
     def held_out(self) -> Iterator[Table]:
         methods = [m for m in METHODS if m.uses_answers]
-        for field, sign in zip(HELD_OUT, (-1, 1), strict=True):
+        for field in HELD_OUT:
             places = [(name, self.held_cells(name)[-1]) for name in self.sets]
             for part in (places[:5], places[5:9], places[9:]):
                 rows = []
@@ -450,7 +449,7 @@ class PeopleReport:
                     if any(score.is_known for score in scores):
                         rows.append([m.label, *scores])
                 header = [f"{name}, {cell.name}" for name, cell in part]
-                yield marked([HELD_OUT[field], *header], rows, sign)
+                yield Table([HELD_OUT[field], *header], rows, True, field == "log_loss")
 
     def names(self) -> Table:
         rows = []
@@ -494,17 +493,6 @@ class PeopleReport:
                 [f"{name}, {at[1].name}", *("–" if np.isnan(x) else f"{x:.2f}" for x in spent)]
             )
         return Table(["", *(m.label for m in methods)], rows)
-
-
-def marked(header: list[str], rows: list[list[Any]], sign: int) -> Table:
-    """Mark the best of each column, which is the lowest if `sign` is -1."""
-    for column in range(1, len(header)):
-        known = [sign * row[column].mean for row in rows if row[column].is_known]
-        for row in rows:
-            score = row[column]
-            is_best = score.is_known and sign * score.mean == max(known)
-            row[column] = f"**{score}**" if is_best else str(score)
-    return Table(header, rows)
 
 
 QUICK = PeopleStudy(1, ("pk_odd", "pk_pairs"), "people_quick", True, max_answers=64)

@@ -1,4 +1,4 @@
-"""OrdinalEmbedding and other software, and kinds of questions: held-out answers of people."""
+"""OrdinalEmbedding and other software: held-out answers of people."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,26 +6,21 @@ from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import softmax
+import pandas as pd
 
 from benchmarks._environments import run_in_environment
 from benchmarks.studies._human import held_out_scores, load
-from benchmarks.studies.people import SETS as PEOPLE, Amount, Cell, draw, marked
+from benchmarks.studies.people import SETS as PEOPLE, Amount, Cell, draw
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of, tag_of
 from benchmarks.study.problems import Floats, Ints, Problem
-from benchmarks.study.report import Table
-from benchmarks.study.results import Results, Score
+from benchmarks.study.report import Report, Table
 from clew import Constraints
 from clew.constraints._support import fold_numbers
-from clew.kernels.ordinal import comparison_loss
 from clew.similarity import OrdinalEmbedding
 from clew.similarity._ordinal import (
     PAIR_OF_ANSWER,
-    SLOPES,
-    SMOOTHING,
     OrdinalAnswers,
     Response,
     definite,
@@ -97,105 +92,6 @@ def scores(name: str, known: Constraints, held: Constraints, seed: int) -> dict[
     return best | {"n_components": N_COMPONENTS[which], "fit_seconds": seconds}
 
 
-N_CENTRAL_COMPONENTS = 4
-PENALTY, MAX_ITER, DEVIATION = 0.3, 150, 0.5
-#: For each row of a question, the positions of the two others. The chosen row is at position 0.
-OPPOSITE = np.array([(1, 2), (0, 2), (0, 1)])
-RESPONSE = Response("tste", LAPSE)
-
-
-def most_central(method: str, n_questions: int | None, seed: int) -> dict[str, float]:
-    """Score held-out choices of the most central of three cars."""
-    people = load("car60", seed)
-    rows = np.array([np.roll(r, -a) for r, a in zip(people.rows, people.answer, strict=True)])
-    _, who = np.unique(people.annotator, return_inverse=True)
-    random = np.random.RandomState(seed)
-    every = Constraints.from_odd_one_out(rows, np.zeros(len(rows)), n_samples=people.n)
-    is_held = fold_numbers(every, N_FOLDS, seed)["odd_one_out"] == 0
-    known = random.permutation(np.flatnonzero(~is_held))[:n_questions]
-    of_triplets = OrdinalEmbedding(N_CENTRAL_COMPONENTS, response="tste", random_state=seed)
-    of_triplets.fit(
-        constraints=Constraints.from_most_central(
-            rows[known], np.zeros(len(known)), n_samples=people.n, annotators=who[known]
-        )
-    )
-    slopes = np.ones(who.max() + 1)
-    slopes[list(map(int, of_triplets.annotators_))] = of_triplets.annotator_slopes_
-    space = of_triplets.embedding_
-    if method == "choice":
-        space, slopes = fitted_to_choices(rows[known], who[known], len(slopes), space)
-    p = of_most_central(space, rows[is_held], slopes[who[is_held]])
-    accuracy = np.mean(p[:, 0] >= p.max(axis=1))
-    return {"log_loss": float(-np.log(p[:, 0]).mean()), "accuracy": float(accuracy)}
-
-
-def of_most_central(space: Floats, rows: Ints, slopes: Floats | float) -> Floats:
-    """Return the probability that each row is chosen: a softmax of the other two's distance."""
-    apart = RESPONSE.dissimilarity(squared_distances(space, rows, OPPOSITE))
-    chosen = softmax(apart * np.reshape(slopes, (-1, 1)), axis=1)
-    return np.asarray(LAPSE / 3 + (1 - LAPSE) * chosen)
-
-
-def fitted_to_choices(
-    rows: Ints, who: Ints, n_annotators: int, start: Floats
-) -> tuple[Floats, Floats]:
-    """Maximize the likelihood of the choices themselves, not of triplets made from them."""
-    weights, slopes, space = np.ones(len(rows)), np.ones(n_annotators), start
-
-    def objective(flat: Floats, slope: Floats) -> tuple[float, Floats]:
-        z = np.ascontiguousarray(flat.reshape(start.shape))
-        gradient = np.zeros_like(z)
-        # A negative slope makes the farthest pair the most probable one.
-        loss = comparison_loss(
-            z, rows, OPPOSITE, -slope, weights, LAPSE, RESPONSE.code, SMOOTHING, gradient
-        )
-        return loss + PENALTY / 2 * float((z**2).sum()), (gradient + PENALTY * z).ravel()
-
-    options: Any = {"maxiter": MAX_ITER}
-    for _ in range(2):
-        found = minimize(
-            objective, space.ravel(), (slopes[who],), "L-BFGS-B", jac=True, options=options
-        )
-        space = found.x.reshape(start.shape)
-        grid = np.log(SLOPES)
-        log_posterior = np.tile(-0.5 * (grid / DEVIATION) ** 2, (n_annotators, 1))
-        for column, slope in enumerate(SLOPES):
-            p = of_most_central(space, rows, slope)[:, 0]
-            log_posterior[:, column] += np.bincount(who, np.log(p), minlength=n_annotators)
-        slopes = np.exp(softmax(log_posterior, axis=1) @ grid)
-    return space, slopes
-
-
-#: Sets of ratings: their file, the ratings for "different" and "same", and the file of triplets
-#: that are predicted from them.
-RATINGS = {
-    "reptile, ratings": ("reptile_tool30_pairs", 0, 6, "reptile_tool30_triplets"),
-    "pk, ratings": ("pk_shapecolor_pairs_l5", 5, 0, "pk_shapecolor_triplet"),
-}
-
-
-def ratings(name: str, method: str, n_ratings: int | None, seed: int) -> dict[str, float]:
-    """Fit ratings, or whether they are above a threshold, and score triplets of other people."""
-    file, different, same, triplets = RATINGS[name]
-    people: Any = load(file, seed)
-    held = load(triplets, seed).constraints(is_named=False)
-    which = np.random.RandomState(seed).permutation(len(people.rows))[:n_ratings]
-    annotators = np.array(people.annotator)[which]
-    if method == "rating":
-        known = Constraints.from_ratings(
-            people.rows[which], people.rating[which], different=different, same=same,
-            n_samples=people.n, annotators=annotators,
-        )  # fmt: skip
-    else:
-        pairs = np.column_stack([people.rows, people.answer])[which]
-        known = Constraints(people.n, pairs=pairs, pair_annotators=annotators)
-    model = OrdinalEmbedding(random_state=seed).fit(constraints=known)
-    found = model.predict_proba({"triplet": held.triplets})
-    assert isinstance(found, dict)
-    is_right = found["triplet"].argmax(axis=1) == held.triplet_answers
-    return {"log_loss": -model.score(held), "accuracy": float(is_right.mean())}
-
-
 class Method(NamedTuple):
     name: str
     label: str
@@ -212,9 +108,6 @@ METHODS = (
     Method("crowd_kernel", "crowd kernel", "CKL"),
     Method("gnmds", "GNMDS", "GNMDS"),
 )
-CENTRAL = (Method("triplets", "two triplets"), Method("choice", "one choice of three"))
-RATED = (Method("rating", "weights from ratings"), Method("threshold", "same or different"))
-
 AMOUNTS: dict[str, Amount] = {
     "car60, class4": "4/5",
     "letters_latin": 6_000,
@@ -223,111 +116,63 @@ AMOUNTS: dict[str, Amount] = {
     "reptile, triplets": "4/5",
     "alien_eggs300": "4/5",
 }
-MOST_CENTRAL = "car60, most central"
-CENTRAL_CELLS = tuple(Cell(amount) for amount in (300, 1500, "4/5"))
-RATED_CELLS = tuple(Cell(amount) for amount in (150, 500, "all"))
 
 
 @dataclass(frozen=True)
 class SpacesStudy(Study):
     n_trials: int = 3
-    sets: tuple[str, ...] = (*AMOUNTS, MOST_CENTRAL, *RATINGS)
+    sets: tuple[str, ...] = tuple(AMOUNTS)
     stem: str = "spaces"
+    has_peers: bool = True
 
     def problem(self, name: str) -> Problem:
-        files = {MOST_CENTRAL: "car60"} | {rated: of[0] for rated, of in RATINGS.items()}
-        people = load(files.get(name) or PEOPLE[name].file)
+        people = load(PEOPLE[name].file)
         return Problem(name, np.eye(people.n), np.arange(people.n))
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
-        if name == MOST_CENTRAL:
-            return [(method, cell) for cell in CENTRAL_CELLS for method in CENTRAL]
-        if name in RATINGS:
-            return [(method, cell) for cell in RATED_CELLS for method in RATED]
-        return [(method, Cell(AMOUNTS[name])) for method in METHODS]
+        methods = METHODS if self.has_peers else (ORDINAL, ONE_SLOPE)
+        return [(method, Cell(AMOUNTS[name])) for method in methods]
 
     def version(self, method: Method) -> str:
-        return tag_of(method, N_COMPONENTS, N_CENTRAL_COMPONENTS)
+        return tag_of(method, N_COMPONENTS, 4)  # 4: as when the log was written
 
     def measure(self, task: Task) -> dict[str, Any]:
         name, method, cell, trial = task
         seed, start = seed_of("spaces", name, trial), process_time()
-        amount = cell.amount if isinstance(cell.amount, int) else None
-        if name == MOST_CENTRAL:
-            found = most_central(method.name, amount, seed)
-        elif name in RATINGS:
-            found = ratings(name, method.name, amount, seed)
-        else:
-            known, held = draw(name, cell, trial)
-            if method.fit:
-                return scores(method.fit, known, held, seed)
-            model = OrdinalEmbedding(annotator_slopes=method == ORDINAL, random_state=seed)
-            model.fit(constraints=known)
-            predicted = model.predict_proba({table.kind: table.rows for table in held.tables})
-            assert isinstance(predicted, dict)
-            found = held_out_scores(held, list(predicted.values()))
-            found |= {"log_loss": -model.score(held), "n_components": model.n_components_}
+        known, held = draw(name, cell, trial)
+        if method.fit:
+            return scores(method.fit, known, held, seed)
+        model = OrdinalEmbedding(annotator_slopes=method == ORDINAL, random_state=seed)
+        model.fit(constraints=known)
+        predicted = model.predict_proba({table.kind: table.rows for table in held.tables})
+        assert isinstance(predicted, dict)
+        found = held_out_scores(held, list(predicted.values()))
+        found |= {"log_loss": -model.score(held), "n_components": model.n_components_}
         return found | {"fit_seconds": process_time() - start}
 
 
-class SpacesReport:
-    def __init__(self, results: Results[SpacesStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets = [name for name in AMOUNTS if name in self.study.found_sets]
+class SpacesReport(Report[SpacesStudy]):
+    def _values(self, name: str, method: Method, field: str) -> pd.Series:
+        return self.results.values(name, Cell(AMOUNTS[name]), method, field)
 
-    def _beside_others(self, field: str, sign: int) -> Table:
-        rows = [
-            [
-                method.label,
-                *(
-                    Score.of(self.results.values(n, Cell(AMOUNTS[n]), method, field))
-                    for n in self.sets
-                ),
-            ]
-            for method in METHODS
-        ]
+    def _beside_others(self, field: str, *, is_lowest: bool = False) -> Table:
+        rows = [[m.label, *(self._values(n, m, field) for n in self.sets)] for m in METHODS]
         header = [f"{name}, {Cell(AMOUNTS[name]).name}" for name in self.sets]
-        return marked(["", *header], rows, sign)
+        return Table(["", *header], rows, is_marked=True, is_lowest=is_lowest)
 
     def accuracy(self) -> Table:
-        return self._beside_others("accuracy", 1)
+        return self._beside_others("accuracy")
 
     def log_loss(self) -> Table:
-        return self._beside_others("log_loss", -1)
+        return self._beside_others("log_loss", is_lowest=True)
 
     def seconds(self) -> Table:
         rows = []
-        for method in METHODS:
-            spent = [
-                self.results.values(n, Cell(AMOUNTS[n]), method, "fit_seconds").mean()
-                for n in self.sets
-            ]
-            rows.append([method.label, *(f"{x:.1f}" for x in spent)])
+        for m in METHODS:
+            spent = [self._values(name, m, "fit_seconds").mean() for name in self.sets]
+            rows.append([m.label, *(f"{x:.1f}" for x in spent)])
         return Table(["", *self.sets], rows)
 
-    def _converted(
-        self, names: list[str], cells: tuple[Cell, ...], methods: tuple[Method, ...]
-    ) -> Table:
-        rows = []
-        for name in names:
-            for cell in cells if name in self.study.found_sets else ():
-                scores = [
-                    Score.of(self.results.values(name, cell, method, field))
-                    for field in ("accuracy", "log_loss")
-                    for method in methods
-                ]
-                rows.append([name, cell.name, *scores])
-        header = [f"{field}, {m.label}" for field in ("accuracy", "log-loss") for m in methods]
-        return Table(["", "", *header], rows)
 
-    def most_central(self) -> Table:
-        return self._converted([MOST_CENTRAL], CENTRAL_CELLS, CENTRAL)
-
-    def ratings(self) -> Table:
-        return self._converted(list(RATINGS), RATED_CELLS, RATED)
-
-
-QUICK = SpacesStudy(1, (MOST_CENTRAL, "reptile, ratings"), "spaces_quick", True)
-command = study_command(
-    SpacesStudy(), SpacesReport, __file__, QUICK, "One trial, two small sets, no other software"
-)
+QUICK = SpacesStudy(1, ("reptile, triplets",), "spaces_quick", True, has_peers=False)
+command = study_command(SpacesStudy(), SpacesReport, __file__, QUICK, "One set, no other software")

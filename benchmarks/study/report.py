@@ -29,6 +29,7 @@ class Table:
     columns: Sequence[str]  # The header, beginning with the name of the first column
     rows: Sequence[Sequence[Any]]
     is_marked: bool = False  # Whether the best score of each column is bold
+    is_lowest: bool = False  # Whether the best is the lowest
     average: Callable[[pd.Series], Score] = Score.of  # Computes a score from values by trial
 
     def markdown(self) -> str:
@@ -40,7 +41,8 @@ class Table:
 
     def _best(self, column: Sequence[Any]) -> float:
         means = [c.mean for c in column if isinstance(c, Score) and c.is_known and not c.is_gap]
-        return max(means, default=np.nan) if self.is_marked else np.nan
+        best = min if self.is_lowest else max
+        return best(means, default=np.nan) if self.is_marked else np.nan
 
 
 def _text(cell: Any, best: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.studies import spaces as s
-from benchmarks.studies.spaces import CENTRAL, METHODS, SpacesReport, SpacesStudy
+from benchmarks.studies.spaces import METHODS, SpacesReport, SpacesStudy
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 
@@ -34,24 +34,16 @@ def test_near_rows_are_probable_answers(name: str) -> None:
     np.testing.assert_allclose([triplets.sum(), odd.sum()], 1)
 
 
-def test_the_row_between_two_others_is_the_most_central_one() -> None:
-    space = np.array([[0.0], [1.0], [2.5]])
-    p = s.of_most_central(space, np.array([[1, 0, 2]]), 1.0)
-    assert p[0].argmax() == 0
-    assert p.sum() == pytest.approx(1)
-
-
 def test_report_shows_what_the_log_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(SpacesStudy, "problem", lambda study, name: None)
-    small = SpacesStudy(2, ("zappos85", "car60, most central"), "test")
+    small = SpacesStudy(2, ("zappos85",), "test")
     for task in small.tasks():
-        is_best = task.method in (METHODS[0], CENTRAL[0])
+        is_best = task.method == METHODS[0]
         row: dict[str, Any] = {"accuracy": 0.8 + 0.02 * task.trial + 0.1 * is_best}
         row |= {"log_loss": 0.5 - 0.1 * is_best, "fit_seconds": 1.5, "source": "x"}
         small.log.append(small.key(task) | row)
     text = fill(Results(small), SpacesReport, s.__file__)
     assert re.search(r"\| OrdinalEmbedding +\| +\*\*0\.910 ± 0\.010\*\*", text)
     assert re.search(r"\| GNMDS +\| +0\.500 ± 0\.000", text)
-    assert re.search(r"\| car60, most central +\| +1,500 answers \| +0\.910", text)
     assert "missing" not in text
