@@ -100,7 +100,7 @@ def test_most_frequent_kind_unless_named(photos):
     (photos / "notes.txt").write_text("a note")
     found = read_collection(photos)
     assert {item.kind for item in found.items} == {"image"}
-    assert found.notes == (f"1 other files in {photos} are not items",)
+    assert found.notes == (f"1 other file in {photos} is not an item",)
     assert ids(read_collection(photos, kind="text")) == ["notes.txt"]
 
 
@@ -199,7 +199,7 @@ def test_coco(coco):
     assert (item.id, item.path, item.region) == ("b.png#1", "b.png", (1, 2, 10, 12.5))
     assert item.meta == {"category": "whale", "score": 0.9}
     assert set(reasons(found)) == {"gone.png#2", "b.png#3", "77#4"}
-    assert found.notes == ("1 images without boxes are not items",)
+    assert found.notes == ("1 image without boxes is not an item",)
 
 
 def test_coco_that_is_none(photos):

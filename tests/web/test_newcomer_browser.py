@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from benchmarks.app._served import Served
+from PIL import Image
 from tests.web.conftest import result_of
 
-from clew.answers import Question
+from clew.answers import Answer, Question
 from clew.items import Item
 from clew.store.base import Suggestion
 from clew.web.accounts import make_link
@@ -141,6 +142,41 @@ def test_nothing_hides_a_part_of_the_map(site: Any, visit: Any) -> None:
     tools, canvas = (page.locator(one).bounding_box() for one in (".map-tools", "#map-canvas"))
     assert tools["y"] + tools["height"] <= canvas["y"] + 0.5
     assert canvas["height"] > 300
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (740, 360), (1280, 560)])
+def test_small_pictures_keep_their_shape(
+    make_site: Any, visit: Any, width: int, height: int
+) -> None:
+    """They are shown larger, as far as there is room; what stands over the buttons is one line."""
+    site = make_site()
+    for name, size in zip(site.ids[:2], [(320, 320), (90, 300)], strict=True):
+        Image.new("RGB", size, (90, 120, 110)).save(site.settings.root / name)
+    others = site.ids[2:]
+    pairs = [Question("pair", ids=(others[0], one)) for one in others[1:]]
+    site.store.append([Answer(one, "different", "Bo") for one in pairs])
+    site.store.replace_pool([Suggestion(Question("pair", ids=site.ids[:2]))])
+    page = visit(site, viewport={"width": width, "height": height}).go("/ask")
+    page.get_by_text("counting what is left").wait_for()
+    page.locator(".shot img").nth(1).wait_for()
+    shapes = page.eval_on_selector_all(
+        ".shot img",
+        "all => all.map(i => i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth)",
+    )
+    assert shapes == pytest.approx([1, 1], rel=0.03)
+    heights = page.eval_on_selector_all(
+        ".meter .done, .meter .left", "all => all.map(i => i.offsetHeight)"
+    )
+    assert max(heights) <= 24
+
+
+def test_tools_of_the_map_stand_in_one_row(site: Any, visit: Any) -> None:
+    """On a small phone as well."""
+    page = visit(site, viewport={"width": 320, "height": 640}).go("/map")
+    page.wait_for_selector("canvas[data-drawn]")
+    tops = page.eval_on_selector_all(".map-tools .btn", "all => all.map(one => one.offsetTop)")
+    assert len(tops) == 4
+    assert len(set(tops)) == 1
 
 
 def test_the_end_is_quiet(tmp_path: Path, draw: Any, visit: Any, site_of: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -117,7 +118,8 @@ def init(
         raise
     if not empty:
         say_added(words, place, collection, added)
-    words.say(f"made {folder}; next: clew ask -p {project}, or clew serve -p {project}")
+    named = shlex.quote(str(project))
+    words.say(f"made {folder}; next: clew ask -p {named}, or clew serve -p {named}")
     if options["as_json"]:
         left_out = {each.id: each.reason for each in collection.left_out}
         facts = added.facts() | {"project": str(project), "left_out": left_out}

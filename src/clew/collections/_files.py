@@ -229,7 +229,8 @@ def items_of_folder(
             n_others += 1
     chosen = kind or max(names, key=lambda each: len(names[each]))
     unused = n_others + sum(len(each) for other, each in names.items() if other != chosen)
-    notes = [f"{unused:,} other files in {folder} are not items"] if unused else []
+    what = "file in {} is not an item" if unused == 1 else "files in {} are not items"
+    notes = [f"{unused:,} other {what.format(folder)}"] if unused else []
     facts = read_facts(root, names[chosen], cache, n_jobs=n_jobs, callback=callback)
     items = []
     for name, found in facts.items():

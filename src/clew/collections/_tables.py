@@ -347,7 +347,12 @@ def items_of_coco(
             problem = "has no bbox" if isinstance(error, KeyError) else str(error)
             left_out.append(LeftOut(item_id, problem))
     n_without = len(images) - len(used & images.keys())
-    notes = [f"{n_without:,} images without boxes are not items"] if n_without else []
+    what = (
+        "image without boxes is not an item"
+        if n_without == 1
+        else "images without boxes are not items"
+    )
+    notes = [f"{n_without:,} {what}"] if n_without else []
     return items, left_out, notes
 
 

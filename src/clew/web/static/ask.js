@@ -166,8 +166,8 @@ const picture = (url, alt) => {
 };
 /** Shows a small picture larger, so that people need not bend over it. */
 function grow(img) {
-  const factor = Math.min(3, SMALL / Math.max(img.naturalWidth, img.naturalHeight));
-  if (factor > 1) img.style.width = `${Math.round(img.naturalWidth * factor)}px`;
+  const {naturalWidth: w, naturalHeight: h} = img, factor = Math.min(3, SMALL / Math.max(w, h));
+  if (factor > 1) img.style.width = `min(${Math.round(w * factor)}px, (var(--tall)) * ${w / h})`;
 }
 const textOf = item =>
   item.text ?? (item.columns ?? []).map(([name, value]) => `${name}: ${value}`).join('\n');
