@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 from gzip import compress
 from pathlib import Path
 
@@ -172,6 +173,19 @@ def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     asked = [frozenset(items_of(entry)) for entry in second.entries]
     assert len(set(asked)) == 4
     assert all(entry.annotator == "ann" and entry.ms >= 0 for entry in second.entries)
+
+
+def test_lines_show_what_the_items_are(ask, rows, here):
+    expected = {
+        f"{name}  x {float(x):g}, y {float(y):g}"
+        for name, x, y in (line.split(",") for line in rows.read_text().splitlines()[1:])
+    }
+    shown = re.findall(r"^  [12] (.*)", ask(rows, []).stdout, re.MULTILINE)
+    assert len(expected & {*shown}) == len(shown) == 2
+    Path("texts").mkdir()
+    for name in "ab":
+        Path("texts", f"{name}.txt").write_text(f"a bird\nof {name}\n")
+    assert "a.txt  a bird of a\n" in ask("texts", []).stdout
 
 
 def test_order_shown_is_stored(ask, rows):
@@ -434,3 +448,21 @@ def test_the_status_says_what_is_left_out_and_how_people_agree_with_themselves(a
     assert not any("07" in names for names in asked)
     assert sum(json.loads(line).get("repeat", 0)
                for line in Path("answers.jsonl").read_text().splitlines()) >= 1  # fmt: skip
+
+
+def test_the_command_that_is_printed_groups_the_same_rows(ask, here):
+    Path("birds.txt").write_text(
+        "Ring|wing, left|note\n"
+        + "".join(f"r{at}|{at % 2 * 9 + at / 9:.2f}|{at}\n" for at in range(8))
+    )
+    done = ask(
+        "birds.txt", ["same", "different"], "--id-column", "Ring", "--sep", "|", "--header",
+        "--columns", '"wing, left"', "--seed", 3, "-k", 2,
+    )  # fmt: skip
+    command = shlex.split(done.stderr.rpartition("group by them: clew ")[2])
+    grouped = CliRunner().invoke(main, [*command, "--json", "-o", "g.csv"])
+    assert grouped.exit_code == 0, grouped.output
+    assert json.loads(grouped.stdout)["answers"] == 2
+    groups = list(csv.DictReader(io.StringIO(Path("g.csv").read_text("utf-8"))))
+    assert [row["id"] for row in groups] == [f"r{at}" for at in range(8)]
+    assert len({row["group"] for row in groups}) == 2

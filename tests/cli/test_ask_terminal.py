@@ -110,6 +110,16 @@ def test_names_and_texts_cannot_command_the_terminal():
     assert "characters" in text
 
 
+def test_lines_of_texts_are_lines():
+    items = SimpleNamespace(
+        folder=None, texts=["one\ntwo\n", "three\r\n"], ids=["a", "b"], frame=None, has_ids=True
+    )
+    text = drawn(cards(items, (0, 1), ("1", "2"), 78, 9, "blocks"), 80)
+    assert "\\" not in text
+    first, second = text.splitlines()[1:3]
+    assert ("one" in first, "two" in second, "three" in first) == (True, True, True)
+
+
 class Terminal:
     """``clew ask`` in a process with a terminal of its own."""
 

@@ -146,5 +146,16 @@ def test_an_unknown_id_of_rows_without_ids_names_the_option(run, here):
     done = run("X.csv", "-k", 2, "--constraints", "answers.csv")
     assert done.exit_code == 1
     assert "answers.csv, line 2: id_i: there is no row with the id 'wren'" in done.stderr
-    assert "--id-column" in done.stderr
+    assert done.stderr.endswith("the ids of all answers are in a column: --id-column bird\n")
     assert run("X.csv", "-k", 2, "-c", "answers.csv", "--id-column", "bird").exit_code == 0
+    (here / "answers.csv").write_text("kind,id_i,id_j,answer\npair,wren,owl,same\n")
+    assert "says where they are" in run("X.csv", "-k", 2, "-c", "answers.csv").stderr
+
+
+def test_answers_that_name_another_column_of_ids_say_which(run, here):
+    (here / "X.csv").write_text("id,bird name,a\nb1,wren,1.5\nb2,robin,2.5\nb3,heron,0.5\n")
+    (here / "answers.csv").write_text("kind,id_i,id_j,answer\npair,wren,robin,same\n")
+    done = run("X.csv", "-k", 2, "--constraints", "answers.csv")
+    assert done.exit_code == 1
+    assert "no row with the id 'wren'" in done.stderr
+    assert "--id-column 'bird name'" in done.stderr

@@ -218,7 +218,8 @@ def test_review_says_what_each_change_would_do(project):
     ]  # fmt: skip
     assert [one["preview"]["moves"] for one in first["changes"] if one["key"] != "s"] == [[], []]
     text = clew("review", "-p", project, "--no-preview").stdout
-    assert "ben said same" in text
+    assert re.search(r"ben said same( on [-\d]{10} at \d\d:\d\d UTC)?; wrong", text)
+    assert not re.search(r"\d\dT\d\d:", text)
     taken = clew("review", "-p", project, "--take-back", first["id"])
     assert taken.exit_code == 0, taken.output
     again = json.loads(clew("review", "-p", project, "--no-preview", "--json").stdout or "[]")

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sqlite3
+import sys
 
 import numpy as np
 import pytest
@@ -52,6 +53,17 @@ def test_init_from_a_file_elsewhere(here):
         "project": "project",
     }  # fmt: skip
     assert Project.open("project").root == here / "data"
+
+
+def test_an_interrupted_app_does_not_say_that_nothing_was_written(here, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    # The package's attribute of that name is the command.
+    monkeypatch.setattr(sys.modules["clew.cli.serve"], "begin_project", stop)
+    done = clew("serve", ".")
+    assert done.exit_code == 130
+    assert done.stderr == "clew: interrupted; what was saved is kept\n"
 
 
 def test_init_that_fails_leaves_nothing(here):
@@ -148,6 +160,7 @@ def test_status(grouped, here, monkeypatch):
     assert facts["remaining"]["median"] == 140
     text = clew("status").stdout
     assert "answers: 3 answers (ann 2, ben 1)" in text
+    assert "red/birds (3), " in text
     assert "too early to say" in text
 
 
@@ -170,13 +183,16 @@ def test_annotators(grouped):
         "annotator", "link", "cleo", "-p", "birds", "--url", "https://x.org/"
     ).stdout.strip()
     secret = link.removeprefix("https://x.org/a/")
+    usual = clew("annotator", "link", "cleo", "-p", "birds")
+    assert usual.stdout.startswith("http://127.0.0.1:8765/a/")
+    assert "--url names another address" in usual.stderr
     with grouped.open_store() as store:
         token = store.check_token(secret, "invite")
         assert (token.annotator, token.role) == ("cleo", "reviewer")
     found = json.loads(clew("annotator", "list", "-p", "birds", "--json").stdout)
     assert {one["name"]: (one["role"], len(one["links"])) for one in found}["cleo"] == (
         "reviewer",
-        1,
+        2,
     )
     assert secret not in json.dumps(found)
     assert clew("annotator", "revoke", "cleo", "-p", "birds").exit_code == 0

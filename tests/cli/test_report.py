@@ -1,5 +1,6 @@
 """`clew group --report`: a page about one's own data."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,14 @@ def test_names_of_groups(folder):
     assert "<s>reds</s>" in page.words
     assert "group 1, 20 rows" in page.words
     assert "Group 3" in page.words
+
+
+def test_groups_are_called_alike_along_the_edges_of_the_picture(page):
+    edges = re.findall(r'<div class="edge.*?</div>', page.text, re.DOTALL)
+    assert len(edges) == 2
+    for edge in edges:
+        numbers = re.findall("<span>(.*?)</span>", edge)
+        assert [f"Group {number}" in page.words for number in numbers] == [True] * 3
 
 
 def test_dots_are_on_their_axis():

@@ -104,6 +104,18 @@ def test_most_frequent_kind_unless_named(photos):
     assert ids(read_collection(photos, kind="text")) == ["notes.txt"]
 
 
+def test_files_that_nobody_can_read_are_left_out_with_words(photos, tmp_path):
+    (photos / "d.png").write_bytes(b"\x89PNG no picture")
+    assert reasons(read_collection(photos)) == {"d.png": "not an image that can be read"}
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("a bird", "utf-16")
+    (texts / "b.txt").write_bytes(bytes(range(256)))
+    found = read_collection(texts)
+    assert ids(found) == ["a.txt"]
+    assert reasons(found)["b.txt"].startswith("line 2: byte 0x80 is not valid utf-8")
+
+
 def test_files_are_read_once(photos, tmp_path, monkeypatch):
     cache = tmp_path / "files.json"
     first = read_collection(photos, cache=cache)

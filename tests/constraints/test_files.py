@@ -448,6 +448,30 @@ def test_the_answer_may_be_the_column_of_the_item_or_a_word(tmp_path):
     assert said.odd_one_out_answers.tolist() == [1, 0, -1]
 
 
+BY_COLUMN = """trial,participant,left,middle,right,response,rt
+1,p1,wren,owl,robin,Middle,512
+2,p1,owl,heron,wren,left,640
+3,p2,robin,wren,heron,right,433
+"""
+
+
+def test_an_answer_by_column_is_recognized_beside_other_columns(tmp_path):
+    said = read(tmp_path, BY_COLUMN)
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.odd_one_out_answers.tolist() == [1, 0, 2]
+    unclear = write(tmp_path, BY_COLUMN.replace("right,433", "left,433"))
+    with pytest.raises(FileFormatError, match=r"line 1: .*is not clear.*'rt'.*--item-columns"):
+        Constraints.read_csv(unclear, kind="odd_one_out")
+
+
+def test_yes_and_no_are_answers_about_pairs_in_a_column_of_any_name(tmp_path):
+    text = "first,second,same place?\nwren,owl,Yes\nowl,robin,no\nwren,robin,don't know\n"
+    path = write(tmp_path, text)
+    for options in ({}, {"columns": ["second", "first"], "kind": "pair"}):
+        said = Constraints.read_csv(path, answer="same place?", **options)
+        assert said.pair_answers.tolist() == [1, 0, -2]
+
+
 def test_other_names_of_columns_are_given(tmp_path):
     text = TRIALS.replace("participant", "who").replace("response", "picked")
     said = read(tmp_path, text, answer="picked", annotator="who")

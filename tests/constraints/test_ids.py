@@ -174,7 +174,7 @@ def test_a_column_of_integer_ids_is_never_taken_for_row_numbers(tmp_path):
         ("pair,,a,,same", "id_i: missing"),
         ("triplet,a,b,,first", "id_k: missing"),
         ("pair,a,b,c,same", "id_k: a pair has no third row, but this is 'c'"),
-        ("pair,a,a,,same", "row 1 is repeated"),
+        ("pair,a,a,,same", "'a' is repeated"),
     ],
 )
 def test_bad_ids_in_files_are_named_with_their_line(tmp_path, line, message):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ from clew.cli.status import status_of
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._files import Layout
 from clew.exceptions import (
+    ClewError,
     ClewWarning,
     DistancesAsFeaturesWarning,
     FileFormatError,
@@ -54,6 +57,9 @@ if TYPE_CHECKING:
 
 #: Methods that report their progress, and what their progress bar says.
 LONG_WORK = {"guided": "Fitting clusterings", "coprf": "Growing trees", "clustrf": "Growing trees"}
+
+#: What errors say if answers name items that are not among the rows.
+UNKNOWN = ("no row with the id", "name items that are not there")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,12 +176,21 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
             ids = [str(row) for row in range(n)] if items is None else items.ids
             answers: Constraints = read(job.constraints, n_samples=n, ids=ids, **layout)
         except FileFormatError as error:
-            if has_ids or "no row with the id" not in str(error):
+            if not any(one in str(error) for one in UNKNOWN):
                 raise
-            raise FileFormatError(
-                f"{error}; the rows have numbers in place of ids: --id-column, or --ids for an "
-                "array, says where their ids are"
-            ) from error
+            why = "" if has_ids else "; the rows have numbers in place of ids"
+            columns = {} if items is None else items.frame.astype(str).to_dict("list")
+            for name, texts in columns.items():
+                with suppress(ClewError):
+                    read(job.constraints, n_samples=n, ids=texts, **layout)
+                    option = f"--id-column {shlex.quote(str(name))}"
+                    why += f"; the ids of all answers are in a column: {option}"
+                    break
+            else:
+                why += (
+                    "" if has_ids else ": --id-column, or --ids for an array, says where they are"
+                )
+            raise FileFormatError(f"{error}{why}") from error
     for warning in warned:
         words.say(str(warning.message))
     if is_jsonl and items is not None and not (has_ids or job.answers_alone):

@@ -82,6 +82,15 @@ class Rows(NamedTuple):
             return "image"
         return "row" if self.texts is None else "text"
 
+    def line(self, row: int) -> str:
+        """Return an item as one line: its id, with its text or its values if it is no image."""
+        if self.texts is not None:
+            text = " ".join(self.texts[row].split())
+            return text if text == self.ids[row] else f"{self.ids[row]}  {text}"
+        values = () if self.noun == "image" else self.frame.columns
+        shown = ", ".join(f"{name} {cell(self.frame[name].iloc[row])}" for name in values)
+        return f"{self.ids[row]}  {shown}" if shown else self.ids[row]
+
     def path(self, row: int) -> Path:
         """Return the file that shows an image."""
         if self.picture is not None:

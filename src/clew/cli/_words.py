@@ -48,7 +48,9 @@ class Commands(click.Group):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             _ignore_interrupts()
-            _fail(ctx, "interrupted, nothing was written", INTERRUPTED)
+            is_lasting = ctx.invoked_subcommand in ("serve", "worker")
+            kept = "; what was saved is kept" if is_lasting else ", nothing was written"
+            _fail(ctx, f"interrupted{kept}", INTERRUPTED)
         except BrokenPipeError:
             # The reader of the output closed it, as `head` does: click ends without a message.
             raise

@@ -105,12 +105,13 @@ def list_(project: Path | None, as_json: bool) -> None:
               help="Days until the link runs out.")  # fmt: skip
 @click.option(
     "--url",
-    default="http://127.0.0.1:8765",
     metavar="URL",
-    help="Address under which people reach clew serve.",
+    help="Address under which people reach clew serve.  [default: http://127.0.0.1:8765]",
 )
 @JSON
-def link(name: str, project: Path | None, role: str, days: float, url: str, as_json: bool) -> None:
+def link(
+    name: str, project: Path | None, role: str, days: float, url: str | None, as_json: bool
+) -> None:
     """Make a link by which a person answers in the browser. It is shown this once.
 
     \b
@@ -128,7 +129,13 @@ def link(name: str, project: Path | None, role: str, days: float, url: str, as_j
             )
         given: Any = there.role if there else role
         secret = store.make_token("invite", annotator=name, role=given, seconds=days * DAY)
-    address = f"{url.rstrip('/')}/a/{secret}"
+    address = f"{(url or 'http://127.0.0.1:8765').rstrip('/')}/a/{secret}"
+    if url is None and not as_json:
+        click.echo(
+            "it leads to clew serve --accounts on this machine, at its usual port; --url names "
+            "another address, such as the one that clew serve prints",
+            err=True,
+        )
     click.echo(json.dumps({"name": name, "link": address, "days": days}) if as_json else address)
 
 

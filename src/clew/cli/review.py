@@ -230,8 +230,8 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
     who = printable(entry.annotator) or "somebody"
     lines = [
         f"{number} of {n}: {', '.join(named[:MOST_MOVED])}{more}",
-        f"    {who} said {printable(_said(entry))}{f' at {entry.at}' if entry.at else ''}; wrong "
-        f"with probability {doubt.p_wrong:.2f}  [{entry.id}]",
+        f"    {who} said {printable(_said(entry))}{_when(entry.at)}; wrong with probability "
+        f"{doubt.p_wrong:.2f}  [{entry.id}]",
     ]
     if doubt.reason:
         lines.append(f"    {printable(doubt.reason)}")
@@ -243,6 +243,11 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
         if change.preview is not None
     ]
     return "\n".join(lines)
+
+
+def _when(at: str) -> str:
+    """Write a time of the log, 2026-03-01T10:05:00.000Z, as people do."""
+    return f" on {at[:10]} at {at[11:16]} UTC" if at else ""
 
 
 def _moves(preview: Mapping[str, Any]) -> str:

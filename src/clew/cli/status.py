@@ -111,7 +111,7 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
         return ["groups: none yet; clew group makes them"]
     groups = facts["groups"]
     titles = [
-        f"{printable(group_title(one['id'], one['name']))} {one['size']:,}"
+        f"{printable(group_title(one['id'], one['name']))} ({one['size']:,})"
         for one in groups
         if one["name"] or len(groups) <= MOST_GROUPS
     ][:MOST_GROUPS]

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from clew._files import atomic_write
 from clew._parallel import in_threads
 from clew.features._read import READABLE
-from clew.items import Item, ItemKind, LeftOut
+from clew.items import Item, ItemKind, LeftOut, Media
 
 #: Endings of the names of files, by the kind of item that such a file is.
 ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -149,7 +149,8 @@ def read_facts(
         try:
             return _facts(root, name, cache.facts.get(name))
         except (OSError, ValueError) as error:
-            return LeftOut(name, getattr(error, "strerror", None) or str(error))
+            reason = getattr(error, "strerror", None) or str(error).removeprefix(f"{name}: ")
+            return LeftOut(name, reason)
 
     results = in_threads(facts_of, names, n_jobs=n_jobs, what="files", callback=callback)
     found = dict(zip(names, results, strict=True))
@@ -175,6 +176,8 @@ def _facts(root: Path, name: str, before: FileFacts | None) -> FileFacts:
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
         date = _check_image(file) if kind_of_name(name) == "image" else ""
+    if kind_of_name(name) == "text":
+        Media(root).text(Item(name, "text", path=name))  # refuses what nobody can read
     return FileFacts(there.st_size, there.st_mtime_ns, digest, date)
 
 
@@ -191,7 +194,7 @@ def _check_image(file: Any) -> str:
             exif = image.getexif()
             written = exif.get_ifd(EXIF_PART).get(EXIF_DATE_ORIGINAL) or exif.get(EXIF_DATE)
     except Exception as error:  # a damaged file raises whatever its decoder meets
-        raise ValueError(f"cannot be read as an image: {type(error).__name__}") from error
+        raise ValueError("not an image that can be read") from error
     return _iso(str(written or ""))
 
 

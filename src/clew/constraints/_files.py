@@ -346,13 +346,15 @@ def as_own_columns(
         if layout == Layout():  # the reader says which columns are missing
             return list(map(str, names)), list(columns)
         raise InvalidConstraintsError(
-            "name the columns of the two or three items, of the answer and of the annotator; the "
-            f"columns are {', '.join(map(repr, names))}"
+            "which columns hold the two or three items, the answer and the annotator is not clear; "
+            f"the columns are {', '.join(map(repr, names))}. {OTHER_NAMES}"
         )
     items, answer, annotator = read
     texts = [[_text(value) for value in named[name]] for name in items]
     said = [_text(value) for value in named[answer]]
     kind = _kind(layout, texts, said, items)
+    if kind == "pair":
+        said = [YES_NO.get(_plain(one), one) for one in said]
     new = dict(zip(BY_ID if by_id else BY_ROW, (named[name] for name in items), strict=False))
     new |= {"kind": [kind] * len(said), "answer": _words(kind, items, texts, said)}
     if annotator is not None:
@@ -416,9 +418,11 @@ def _items(rest: dict[str, list[str]], answers: Sequence[object]) -> list[str]:
         items = [name for name, texts in rest.items() if known & {*texts} or len(rest) == 3]
         return items if len(items) == 3 else []
     words = {_plain(one) for one in said}
-    is_pair = words <= set(ANSWER_WORDS["pair"]) and len(rest) == 2
-    is_by_column = words <= {*rest, "dont_know", "all_alike"} and len(rest) == 3
-    return list(rest) if words and (is_pair or is_by_column) else []
+    if words <= {*ANSWER_WORDS["pair"], *YES_NO} and len(rest) == 2:
+        return list(rest) if words else []
+    by_column = words - {"dont_know", "all_alike"}
+    items = [name for name in rest if _plain(name) in by_column or len(rest) == 3]
+    return items if by_column <= {*map(_plain, items)} and len(items) == 3 else []
 
 
 def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[str]) -> str:

@@ -508,17 +508,19 @@ class RecordReader:
         none = [None] * len(fields["kind"])
         found = []
         for names in self._header.row_columns:
+            ids = None if names == BY_ROW or self._ids is None else self._ids
             columns = []
             for position, name in enumerate(names):
                 values, place = fields.get(name, none), _in_column(where, name)
                 if position >= n_rows:
                     converted(values, check_missing, place)
-                elif names == BY_ROW or self._ids is None:
+                elif ids is None:
                     columns.append(parse_rows(values, place))
                 else:
                     converted(values, check_id, place)
-                    columns.append(self._ids.rows_of(values, place))
-            found.append(as_rows(np.stack(columns, axis=1), self._n_samples, where))
+                    columns.append(ids.rows_of(values, place))
+            rows, named = np.stack(columns, axis=1), None if ids is None else ids.names
+            found.append(as_rows(rows, self._n_samples, where, named))
         if len(found) == 2 and self._ids is not None and (found[0] != found[1]).any():
             at, position = (int(axis[0]) for axis in np.nonzero(found[0] != found[1]))
             row, name = int(found[0][at, position]), BY_ID[position]

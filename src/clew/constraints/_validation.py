@@ -145,8 +145,10 @@ def _first_non_number(array: NDArray[Any]) -> object:
     return next(v for v in values if isinstance(v, bool) or not isinstance(v, numbers.Real))
 
 
-def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np.int64]:
-    """Check that rows are in range, and distinct within each answer."""
+def as_rows(
+    rows: NDArray[np.int64], n_samples: int, where: Where, ids: Sequence[Hashable] | None = None
+) -> NDArray[np.int64]:
+    """Check that rows are in range, and distinct within each answer; errors name them by `ids`."""
     outside = (rows < 0) | (rows >= n_samples)
     if outside.any():
         at, position = (int(axis[0]) for axis in np.nonzero(outside))
@@ -159,9 +161,10 @@ def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np
     repeated = in_order[:, 1:] == in_order[:, :-1]
     if repeated.any():
         at, position = (int(axis[0]) for axis in np.nonzero(repeated))
+        row = int(in_order[at, position])
         raise InvalidConstraintsError(
-            f"{where(at)}: the rows of an answer must be distinct, but row "
-            f"{in_order[at, position]} is repeated"
+            f"{where(at)}: the rows of an answer must be distinct, but "
+            f"{f'row {row}' if ids is None else repr(ids[row])} is repeated"
         )
     return np.ascontiguousarray(rows)
 

@@ -227,7 +227,7 @@ class Lines:
         self._print("\n".join(lines))
 
     def _named(self, rows: Sequence[int]) -> str:
-        return ", ".join(printable(self._items.ids[row]) for row in rows)
+        return ", ".join(printable(self._items.line(row)) for row in rows)
 
     def reply(self) -> str | Command:
         """Read lines until one is a reply; the end of the input means "quit"."""

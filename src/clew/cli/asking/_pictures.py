@@ -211,8 +211,8 @@ def _title(label: str, items: Rows, row: int, width: int) -> Text:
 
 def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> RenderableType:
     if items.texts is not None:
-        text = Text(_cut(printable(items.texts[row]), width * height))
-        return text
+        lines = map(printable, items.texts[row].strip().splitlines())
+        return Text(_cut("\n".join(lines), width * height))
     if items.folder is None:
         return Text(printable(items.ids[row]), style="bold")
     if protocol != "blocks":

@@ -149,8 +149,8 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         DONT_KNOW_KEY,
     ),
     "triplet": (
-        Key("1", "first", "1", ("first",)),
-        Key("2", "second", "2", ("second",)),
+        Key("1", "number 1", "1", ("number 1", "first")),
+        Key("2", "number 2", "2", ("number 2", "second")),
         DONT_KNOW_KEY,
     ),
     "which_of": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shlex
 import signal
@@ -117,16 +119,41 @@ def _ask(job: AskJob, loop: AskLoop) -> int:
         n = loop.progress.n_answers
         click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
         if n and not (job.quiet or job.as_json):
-            command = ["clew", "group", str(job.items), "--answers", str(job.answers)]
-            for option, path in (("--ids", job.ids), ("--media", job.media)):
-                command += [option, str(path)] if path is not None else []
-            if job.model != "auto":
-                command += ["--features", job.model]
-            if job.project is not None:
-                command = ["clew", "group", "-p", str(job.project)]
-            words = shlex.join([*command, "--report", "report.html"])
+            words = shlex.join(["clew", "group", *_group_options(job), "--report", "report.html"])
             click.echo(f"group by them: {words}", err=True)
     return status
+
+
+def _group_options(job: AskJob) -> list[str]:
+    """Return what ``clew group`` needs to make the groups of the status."""
+    if job.project is not None:
+        return ["-p", str(job.project)]
+    texts = {
+        "--answers": job.answers,
+        "--n-groups": job.n_groups,
+        "--ids": job.ids,
+        "--media": job.media,
+        "--features": None if job.model == "auto" else job.model,
+        "--id-column": job.id_column,
+        "--columns": _listed(job.columns),
+        "--drop": _listed(job.drop),
+        "--sep": "tab" if job.sep == "\t" else job.sep,
+        "--decimal": job.decimal,
+        "--encoding": job.encoding,
+        "--seed": job.seed or None,
+    }
+    options = [part for name, at in texts.items() if at is not None for part in (name, str(at))]
+    for name, switch in (("distances", job.distances), ("header", job.header)):
+        options += [f"--{'' if switch else 'no-'}{name}"] if switch is not None else []
+    return [str(job.items), *options]
+
+
+def _listed(names: list[str] | None) -> str | None:
+    if names is None:
+        return None
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def _exit_at_once(status: int) -> None:

@@ -186,5 +186,5 @@ def affinity_picture(means: NDArray[np.float64], sizes: Sequence[int]) -> Mappin
         "uri": data_uri(np.concatenate([color, opacity], axis=-1)),
         "n_pixels": len(means),
         "tracks": " ".join(f"minmax(0,{size}fr)" for size in sizes),
-        "labels": [str(at) if size >= least else "" for at, size in enumerate(sizes)],
+        "labels": [str(at) if size >= least else "" for at, size in enumerate(sizes, start=1)],
     }
