@@ -63,7 +63,8 @@ def test_examples_of_a_group_beside_an_item(rows, ask):
     assert set(examples).isdisjoint(question["items"])
     assert [name[0] for name in examples] == [item[0]] * 3
     done = ask(rows, ["same"], "--kinds", "pair")
-    assert f"{item} (its group: {', '.join(examples)})" in done.stdout
+    group = " [|] ".join(f"{name}  x [^|]*" for name in examples)
+    assert re.search(rf"^  [12] {item}  x .*\n    its group: {group}\n", done.stdout, re.MULTILINE)
     (entry,) = entries().entries
     assert entry.question.examples == tuple(examples)
     (question,) = objects(ask(rows, [], "--json", "--examples", "0", "-a", "other.jsonl"))
@@ -190,7 +191,7 @@ def test_lines_show_what_the_items_are(ask, rows, here):
 
 def test_order_shown_is_stored(ask, rows):
     done = ask(rows, ["d"] * 6)
-    shown = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  ")]
+    shown = [line.split()[1] for line in done.stdout.splitlines() if re.match("  [12]", line)]
     found = [entry.shown for entry in entries().entries]
     assert [tuple(shown[at : at + 2]) for at in range(0, 12, 2)] == found
     assert {entry.shown == items_of(entry) for entry in entries().entries} == {True, False}

@@ -221,13 +221,13 @@ class Lines:
         ]
         shown = asked.groups if question.parts else [(row,) for row in asked.shown]
         for at, rows in enumerate(shown):
-            line = f"  {at + first or ' '} {self._named(rows)}"
-            with_examples = not question.parts and asked.is_with_examples(at)
-            lines.append(line + f" (its group: {self._named(asked.examples)})" * with_examples)
+            lines.append(f"  {at + first or ' '} {self._named(rows)}")
+            if not question.parts and asked.is_with_examples(at):
+                lines.append(f"    its group: {self._named(asked.examples)}")
         self._print("\n".join(lines))
 
     def _named(self, rows: Sequence[int]) -> str:
-        return ", ".join(printable(self._items.line(row)) for row in rows)
+        return " | ".join(printable(self._items.line(row)) for row in rows)
 
     def reply(self) -> str | Command:
         """Read lines until one is a reply; the end of the input means "quit"."""
