@@ -296,3 +296,9 @@ def test_out_of_memory_is_a_sentence(run, X, monkeypatch):
 
     monkeypatch.setattr("clew.cluster.SimilarityClustering.fit", grow)
     assert_refused(run(X, "-k", 3), "not enough memory", "9 TiB")
+
+
+def test_an_option_given_twice_is_refused(run, X):
+    """The first of two files of answers was dropped in silence."""
+    wrong = run(X, "--constraints", "a.csv", "--answers", "b.csv")
+    assert_refused(wrong, "--constraints is given 2 times", status=2)

@@ -1,5 +1,6 @@
 """Files and frames of answers: what is written is read back; files of people and experiments."""
 
+import io
 import json
 import sys
 from gzip import compress
@@ -409,7 +410,7 @@ def test_frames_that_people_make():
     frame["answer"] = ["same", "fourth"]
     with pytest.raises(InvalidConstraintsError, match="frame, row 1: unknown answer 'fourth'"):
         Constraints.from_frame(frame, n_samples=5)
-    with pytest.raises(InvalidConstraintsError, match="missing column 'kind'"):
+    with pytest.raises(InvalidConstraintsError, match=r"'k' is empty.* add a column 'kind'"):
         Constraints.from_frame(frame.drop(columns="kind"), n_samples=5)
 
 
@@ -531,6 +532,50 @@ def test_columns_of_our_own_names_are_never_guessed(tmp_path):
         Constraints.read_csv(write(tmp_path, text))
     said = Constraints.read_csv(write(tmp_path, text), answer="said", annotator="who")
     assert (said.pair_answers.tolist(), said.annotators) == ([1], ("ann",))
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("id_i,id_j,answer\nwren,owl,same\nowl,robin,different\n", [[0, 1], [1, 2]]),
+        ("ID_I|ID_J|ID_K|Answer\nwren|owl||Same\nowl|robin||different\n", [[0, 1], [1, 2]]),
+        ("id_i;id_j;same?\nwren;owl;y\nowl;robin;n\n", [[0, 1], [1, 2]]),
+        ("i,j,Is match\n0,1,true\n1,4,false\n", [[0, 1], [1, 4]]),
+        ("id_i,id_j,answer,day,Who\na,b,same,,ann\nb,c,different,,ann\n", [[0, 1], [1, 2]]),
+    ],
+    ids=["plain", "no k", "same?", "row numbers", "other columns"],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::clew.exceptions.IgnoredColumnsWarning")
+def test_a_table_of_pairs_needs_no_column_kind(tmp_path, text, pairs):
+    said = Constraints.read_csv(write(tmp_path, text))
+    assert (said.pairs.tolist(), said.pair_answers.tolist()) == (pairs, [1, 0])
+    assert said.annotators == (("ann",) if "ann" in text else ("",))
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(io.StringIO(text), sep=next(mark for mark in ",|;" if mark in text))
+    assert Constraints.from_frame(frame) == said
+
+
+def test_odd_ones_need_no_column_kind_if_the_first_of_three_is_odd_anywhere(tmp_path):
+    text = "id_i,id_j,id_k,answer\nwren,owl,robin,owl\nowl,wren,robin,first\n"
+    with pytest.raises(FileFormatError, match="the first item is never chosen"):
+        Constraints.read_csv(write(tmp_path, text))
+    said = Constraints.read_csv(write(tmp_path, text.replace("first", "third")))
+    assert said.odd_one_out_answers.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("id_i,id_j,answer\na,b,same\nb,c,so so\n", {}, "line 3: unknown answer 'so so' to a pair"),
+        ("id_i,id_j,answer\na,b,same\nb,c,so so\n", {"kind": "pair"}, "line 3: unknown answer"),
+        ("id_i,id_j,answer,wieght\na,b,same,1\n", {}, "rename it to 'weight'"),
+        ("id_i,id_j,id_k,answer\na,b,c,third\nb,c,,same\n", {}, "'id_k' is empty.*a column 'kind'"),
+    ],
+    ids=["word", "kind", "misspelled", "mixed"],
+)  # fmt: skip
+def test_a_table_without_kinds_is_refused_for_its_line_or_column(tmp_path, text, options, message):
+    with pytest.raises(FileFormatError, match=message):
+        Constraints.read_csv(write(tmp_path, text), **options)
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

@@ -19,7 +19,7 @@ from clew.answers import ANSWER_WORDS, KINDS, ORIGINS, Kind
 from clew.cli._outputs import csv_text
 from clew.cli._words import counted
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._explain import Explanation, GivenAnswer, explanation
+from clew.cluster.guided._explain import Explanation, GivenAnswer, about_nearest, explanation
 from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
@@ -398,7 +398,8 @@ def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list
         steps = zip(marks, map(name, chain[1:]), strict=True)
         links = "".join(f" {mark} {each}" for mark, each in steps)
         answers.append(f"other answers imply {name(chain[0])}{links}")
-    return [*answers, *_neighbors(found, name)]
+    i, j = found.rows
+    return [*answers, *about_nearest(found, (name(i), name(j)))]
 
 
 def _answer(answer: GivenAnswer, name: Name) -> str:
@@ -408,13 +409,3 @@ def _answer(answer: GivenAnswer, name: Name) -> str:
         text += f", about {', '.join(map(name, answer.rows))}"
     p_wrong = answer.p_wrong
     return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"
-
-
-def _neighbors(found: Explanation, name: Name) -> list[str]:
-    sentences = []
-    for row, near, own, other in zip(
-        found.rows, found.neighbors, found.neighbors_in_own, found.neighbors_in_other, strict=True
-    ):
-        text = f"of the {len(near)} rows nearest to {name(row)}, {own} are in its group"
-        sentences.append(text if found.are_together else f"{text}, {other} in the other group")
-    return sentences

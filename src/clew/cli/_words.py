@@ -41,6 +41,27 @@ def printable(text: str) -> str:
 class Commands(click.Group):
     """A group of commands whose expected errors are sentences, not tracebacks."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; refuse an option with a value that is given twice, not drop the first.
+
+        click keeps the last one: the answers of the first of two files would be lost.
+        """
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            own = click.Context(command, info_name=name, parent=ctx, resilient_parsing=True)
+            try:
+                order = command.make_parser(own).parse_args(list(rest))[2]
+            except click.UsageError:  # the command says it
+                order = []
+            for option in order:
+                has_value = isinstance(option, click.Option) and not option.is_flag
+                if has_value and not option.multiple and order.count(option) > 1:
+                    shown = max(option.opts, key=len)
+                    raise click.UsageError(f"{shown} is given {order.count(option)} times", own)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:

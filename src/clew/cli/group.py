@@ -106,7 +106,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.option(
     "--kind",
     metavar="KIND",
-    help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind]",
+    help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind, or "
+    "pair if there are two items]",
 )
 @click.option("--method", type=click.Choice(METHODS), default="guided", help=METHOD_HELP)
 @output_option("GROUPS.csv", "Where to write the groups.  [default: the standard output]")

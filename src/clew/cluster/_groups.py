@@ -88,6 +88,7 @@ def warn_of_fewer_groups(
         return
     n_different = len(np.unique(X, axis=0))
     few = f"there are only {n_different} different rows"
+    few = "all rows are equal" if n_different == 1 else few
     warn(
         f"{type(estimator).__name__}(n_clusters={wanted}) ends with {n_found} "
         f"group{'s' if n_found > 1 else ''}: "

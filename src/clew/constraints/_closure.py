@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME
 from clew.constraints._meanings import TRUTH, as_random, distinct_integers, pair_from_rank
+from clew.constraints._tables import PARAMETER
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.graphs import component_labels, shortest_path
@@ -240,25 +241,34 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
 def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
     """Return the only groups that the answers allow, (n_samples,); None if they leave a choice.
 
-    None, too, if any answer contradicts another one. Weight 0 and don't-knows are ignored.
+    Where pairs leave one, answers about three rows count as the pairs that they imply. None, too,
+    if any answer contradicts another one. Weight 0 and don't-knows are ignored.
     """
-    is_used = [(table.weights > 0) & (table.answers != DONT_KNOW) for table in known.tables]
-    tables = [
-        (t.kind, t.rows[use], t.answers[use]) for t, use in zip(known.tables, is_used, strict=True)
-    ]
-    _, pairs, said = tables[0]
-    closure = close(known.n_samples, pairs[said == SAME], pairs[said == DIFFERENT])
-    n = closure.n_components
-    if not closure.is_consistent or len(closure.cannot_link_components) < n * (n - 1) // 2:
-        return None
-    for kind, rows, answers in tables[1:]:
-        truth = TRUTH[kind](closure.component, rows)
-        if ((truth != DONT_KNOW) & (truth != answers)).any():
-            return None
+    used = known.select(**{
+        PARAMETER[table.kind]: (table.weights > 0) & (table.answers != DONT_KNOW)
+        for table in known.tables
+    })  # fmt: skip
+    for table in (used.tables[0], used.as_pairs().tables[0]):
+        is_same = table.answers == SAME
+        closure = close(known.n_samples, table.rows[is_same], table.rows[~is_same])
+        n = closure.n_components
+        if closure.is_consistent and len(closure.cannot_link_components) == n * (n - 1) // 2:
+            return closure.component if _agree(closure.component, used) else None
+    return None
+
+
+def _agree(groups: NDArray[np.int64], known: Constraints) -> bool:
+    """Whether no answer about three rows contradicts the groups."""
+    for table in known.tables[1:]:
+        truth = TRUTH[table.kind](groups, table.rows)
+        if ((truth != DONT_KNOW) & (truth != table.answers)).any():
+            return False
         # Rows of three groups do not decide which is odd, but they are not all alike.
-        if kind == "odd_one_out" and ((truth == DONT_KNOW) & (answers == ALL_ALIKE)).any():
-            return None
-    return closure.component
+        if table.kind == "odd_one_out" and (
+            ((truth == DONT_KNOW) & (table.answers == ALL_ALIKE)).any()
+        ):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,9 @@ class ExchangedAnswers(AnswerColumns):
 
         The columns i, j and k hold row numbers; id_i, id_j and id_k hold ids. Columns may be in any
         order, in upper or lower case, and separated by commas, semicolons, tabs or bars. annotator,
-        weight and origin may be omitted, or empty in some lines, and k may be omitted if there are
-        only pairs. An index column that pandas wrote is skipped; other columns that are not read
-        cause a warning.
+        weight and origin may be omitted, or empty in some lines, and k and kind may be omitted if
+        there are only pairs. An index column that pandas wrote is skipped; other columns that are
+        not read cause a warning.
 
         Columns of other names are recognized if there is one reading, such as
         ``trial,participant,left,middle,right,response``: then the answer may also be the item that
@@ -225,10 +225,11 @@ class ExchangedAnswers(AnswerColumns):
         ----------
         frame : pandas.DataFrame
             Its columns are those of `to_csv`; annotator, weight and origin may be omitted,
-            and k or id_k if there are only pairs. Its index is not used. Columns of other names
-            are recognized as by `read_csv`.
+            and kind and k or id_k if there are only pairs. Its index is not used. Columns of other
+            names are recognized as by `read_csv`.
         n_samples : int, default=None
-            Number of rows of the data. May be omitted if `ids` is given.
+            Number of rows of the data. If neither it nor `ids` is given, the rows are those that
+            the answers name; see `read_csv`.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
             The id of each row of the data, in the order of the rows: for example, the index of the
             data frame of the features. See `read_csv`.

@@ -60,12 +60,12 @@ ANSWERS: Final = (
 )
 #: What a column of `IS_SAME` holds, with the words of answers about pairs.
 YES_NO: Final = {
-    **dict.fromkeys(("true", "yes", "1", "1.0"), "same"),
-    **dict.fromkeys(("false", "no", "0", "0.0"), "different"),
+    **dict.fromkeys(("true", "yes", "y", "1", "1.0"), "same"),
+    **dict.fromkeys(("false", "no", "n", "0", "0.0"), "different"),
 }
 ANNOTATORS: Final = (
     *("annotator", "participant", "participant_id", "subject", "subject_id", "worker"),
-    *("worker_id", "rater", "rater_id", "observer", "person", "user"),
+    *("worker_id", "rater", "rater_id", "observer", "person", "user", "user_id", "coder", "who"),
 )
 POSITIONS: Final = ("first", "second", "third")
 
@@ -114,15 +114,17 @@ def read_frame(
     frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
 ) -> Parts:
     """Read answers from a data frame; see `Constraints.from_frame`."""
-    n, row_ids = rows_and_ids(n_samples, ids)
     series = [frame.iloc[:, at] for at in range(frame.shape[1])]
     # pandas has several markers of missing values: replace them by None.
     names = list(frame.columns)
     columns: list[Sequence[object]] = [
         one.astype(object).where(one.notna(), None).tolist() for one in series
     ]
-    if layout != Layout() or not has_own_names(names):
-        names, columns = as_own_columns(names, columns, layout, by_id=row_ids is not None)
+    if layout != Layout() or not has_kind(names):
+        by_id = ids is not None or n_samples is None
+        names, columns = as_own_columns(names, columns, layout, by_id=by_id)
+    chunk = _Chunk(0, list(map(str, names)), range(len(frame)), columns)
+    n, row_ids = _rows_of("frame", n_samples, ids, iter([chunk]))
     reader = RecordReader(n, row_ids)
     reader.set_columns(names, "frame")
     reader.add(columns, lambda at: f"frame, row {at}")
@@ -213,7 +215,7 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
         header, names = next(lines, (0, []))
         if not names:
             raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
-        if layout == Layout() and has_own_names(names):
+        if layout == Layout() and has_kind(names):
             chunk = list(itertools.islice(lines, _CHUNK))
             while True:  # once at least: a header without answers is checked too
                 columns = _split_columns(chunk, len(names))
@@ -328,12 +330,15 @@ def as_own_columns(
 
     The answer may be the item that was chosen, or its column. Names of `to_csv` stay as they are.
     """
-    plain = [str(name).strip().casefold() for name in names]
+    plain = [_plain_name(str(name)) for name in names]
     named = dict(zip(plain, columns, strict=True))
     for name in {*IS_SAME} & {*named}:
         named[name] = [YES_NO.get(_plain(_text(value)), value) for value in named[name]]
     _check_names(named, layout)
-    if has_own_names(names) and layout.columns is None and layout.kind is None:
+    is_guessed = layout == Layout()
+    if not has_kind(names):
+        layout = _with_own_names(layout, named)
+    elif layout.columns is None and layout.kind is None:
         new_names = {
             _plain_name(layout.answer): "answer",
             _plain_name(layout.annotator): "annotator",
@@ -343,7 +348,7 @@ def as_own_columns(
         ], list(columns)
     read = _reading(named, layout)
     if read is None:
-        if layout == Layout():  # the reader says which columns are missing
+        if is_guessed:  # the reader says which columns are missing
             return list(map(str, names)), list(columns)
         raise InvalidConstraintsError(
             "which columns hold the two or three items, the answer and the annotator is not clear; "
@@ -355,7 +360,9 @@ def as_own_columns(
     kind = _kind(layout, texts, said, items)
     if kind == "pair":
         said = [YES_NO.get(_plain(one), one) for one in said]
-    new = dict(zip(BY_ID if by_id else BY_ROW, (named[name] for name in items), strict=False))
+    own = BY_ID if by_id else BY_ROW
+    own = next((names for names in (BY_ID, BY_ROW) if items[0] in names), own)
+    new = dict(zip(own, (named[name] for name in items), strict=False))
     new |= {"kind": [kind] * len(said), "answer": _words(kind, items, texts, said)}
     if annotator is not None:
         new["annotator"] = named[annotator]
@@ -364,9 +371,21 @@ def as_own_columns(
     return [*new, *kept], [*new.values(), *kept.values()]
 
 
-def has_own_names(names: Sequence[object]) -> bool:
-    """Whether a column has a name of `Constraints.to_csv` that no other table is likely to have."""
-    return bool({"kind", *BY_ID, *BY_ROW} & {str(name).strip().casefold() for name in names})
+def has_kind(names: Sequence[object]) -> bool:
+    """Whether a column says of each answer what was asked, as in files of `Constraints.to_csv`."""
+    return "kind" in {_plain_name(str(name)) for name in names}
+
+
+def _with_own_names(layout: Layout, named: dict[str, Sequence[object]]) -> Layout:
+    """Set what is not given to the columns that have names of `Constraints.to_csv`."""
+    columns, answer, annotator, kind = layout
+    for own in (BY_ID, BY_ROW):
+        if columns is None and {*own[:2]} <= {*named}:
+            is_about_two = all(map(is_missing, named.get(own[2], ())))
+            columns = own[:2] if is_about_two else own
+    answer = answer or ("answer" if "answer" in named else None)
+    annotator = annotator or ("annotator" if "annotator" in named else None)
+    return Layout(columns, answer, annotator, kind)
 
 
 def _check_names(named: dict[str, Sequence[object]], layout: Layout) -> None:
@@ -434,6 +453,10 @@ def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[s
         return kind
     if len(items) == 2:
         return "pair"
+    if "" in texts[2]:
+        raise InvalidConstraintsError(
+            f"{items[2]!r} is empty in some answers: add a column 'kind', which says what was asked"
+        )
     is_first = (
         one == text or _plain(one) in (items[0], "third", "all_alike")
         for text, one in zip(texts[0], said, strict=True)
@@ -459,7 +482,10 @@ def _words(kind: str, items: list[str], texts: list[list[str]], said: list[str])
 
 
 def _plain_name(name: str | None) -> str:
-    return "" if name is None else name.strip().casefold()
+    """Return a name in lower case; "Is same?" and "Participant ID" are usual names, too."""
+    plain = "" if name is None else name.strip().casefold()
+    usual = plain.rstrip("? ").replace(" ", "_")
+    return usual if usual in (*ANSWERS, *ANNOTATORS) else plain
 
 
 def _text(value: object) -> str:

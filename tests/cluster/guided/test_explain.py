@@ -164,6 +164,15 @@ def test_invalid_rows_are_refused(rows):
         explained(*rows, Constraints(8))
 
 
+def test_without_features_there_are_no_nearest_rows():
+    known = Constraints(8, pairs=[(0, 1, 1)])
+    empty = csr_array((8, 8))
+    text = str(explanation((0, 1), PROBABILITIES, known, doubts(known), empty))
+    assert "nearest" not in text
+    with pytest.raises(InvalidParameterError, match=r"'a1'.*have no ids"):
+        row_number(known, "a1")
+
+
 def test_rows_are_named_by_their_ids():
     names = [f"wine_{row:03}" for row in range(8)]
     known = Constraints(

@@ -7,6 +7,8 @@ import pytest
 from sklearn import config_context
 from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
@@ -50,6 +52,18 @@ def test_answers_about_new_rows(model):
         model.score(X, constraints=answers)
     with pytest.raises(InvalidArgumentError, match="enable_metadata_routing"):
         model.score(X)
+
+
+def test_a_search_over_a_pipeline_scores_by_answers():
+    """All scores were NaN: `Pipeline.score` passes `sample_weight` on, even if it is None."""
+    steps = make_pipeline(StandardScaler(), GuidedClustering(random_state=0))
+    search = GridSearchCV(steps, {"guidedclustering__n_clusters": [2, 3]}, cv=KFold(2))
+    with config_context(enable_metadata_routing=True):
+        search.fit(X, constraints=ANSWERS)
+    assert search.best_params_ == {"guidedclustering__n_clusters": 3}
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    with pytest.raises(InvalidArgumentError, match="no sample_weight"):
+        search.best_estimator_[-1].score(X, constraints=ANSWERS, sample_weight=np.ones(90))
 
 
 @pytest.mark.parametrize(

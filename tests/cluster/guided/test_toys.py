@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from clew import Constraints, Session
+from clew.answers import DONT_KNOW
 from clew.cluster import GuidedClustering
 from clew.constraints._closure import implied_partition
+from clew.constraints._meanings import TRUTH
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -49,6 +52,14 @@ def all_pairs(groups: tuple[int, ...]) -> Constraints:
     return Constraints(len(groups), pairs=np.column_stack([i, j, y[i] == y[j]]))
 
 
+def all_odd_ones(groups: tuple[int, ...]) -> Constraints:
+    """What is said about all three items that are not of three groups."""
+    rows = np.array(list(combinations(range(len(groups)), 3)))
+    truth = TRUTH["odd_one_out"](np.array(groups), rows)
+    said = truth != DONT_KNOW
+    return Constraints(len(groups), odd_one_out=np.column_stack([rows, truth])[said])
+
+
 def features(groups: tuple[int, ...]) -> Any:
     """Features that have nothing to do with the groups."""
     return np.random.RandomState(len(groups)).normal(size=(len(groups), 2))
@@ -81,14 +92,14 @@ def test_answers_that_decide_every_pair_imply_the_groups(groups: tuple[int, ...]
         Constraints(3, pairs=[(0, 1, 0), (1, 2, 0)]),
         Constraints(2, pairs=[(0, 1, 1), (0, 1, 0)]),
         Constraints(2, pairs=[(0, 1, 1)], pair_weights=[0.0]),
-        Constraints(3, odd_one_out=[(0, 1, 2, 2)]),
+        Constraints(4, odd_one_out=[(0, 1, 2, 2)]),
         Constraints(3, pairs=[(0, 1, 1), (0, 2, 0)], odd_one_out=[(0, 1, 2, 0)]),
         Constraints(3, pairs=[(0, 1, 1), (0, 2, 0)], triplets=[(0, 1, 2, 1)]),
         Constraints(3, pairs=[(0, 1, 0), (0, 2, 0), (1, 2, 0)], odd_one_out=[(0, 1, 2, -1)]),
     ],
     ids=[
         "no answers", "a row without", "dont_know", "an open pair", "a contradiction", "weight 0",
-        "not about pairs", "another odd one", "another triplet", "not all alike",
+        "a row in no question", "another odd one", "another triplet", "not all alike",
     ],
 )  # fmt: skip
 def test_answers_that_leave_a_choice_imply_no_groups(known: Constraints) -> None:
@@ -112,6 +123,22 @@ def test_answers_alone_give_what_was_said(groups: tuple[int, ...]) -> None:
     model = GuidedClustering(random_state=0).fit(constraints=all_pairs(groups))
     assert model.n_violated_ == 0
     assert model.n_clusters_ == len(set(groups))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [groups for groups in ALL if len(groups) in (3, 4) and len({*groups}) < len(groups)],
+    ids=lambda groups: "".join(NAMES[group] for group in groups),
+)
+@pytest.mark.filterwarnings("ignore::clew.exceptions.NoGroupsWarning")
+def test_odd_ones_alone_give_what_was_said(groups: tuple[int, ...]) -> None:
+    model = GuidedClustering(random_state=0).fit(constraints=all_odd_ones(groups))
+    assert tuple(model.labels_.tolist()) == groups
+
+
+def test_triplets_about_three_items_give_groups() -> None:
+    known = Constraints(3, triplets=[(0, 1, 2, 0)])
+    assert GuidedClustering(random_state=0).fit(constraints=known).labels_.tolist() == [0, 0, 1]
 
 
 @every_toy

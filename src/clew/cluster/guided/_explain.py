@@ -89,12 +89,19 @@ class Explanation(NamedTuple):
                 f" {mark} {names[row]}" for mark, row in zip(marks, self.chain[1:], strict=True)
             )
             lines.append(f"- answers that are not doubted imply {chain}")
-        for row, near, own, other in zip(
-            (i, j), self.neighbors, self.neighbors_in_own, self.neighbors_in_other, strict=True
-        ):
-            text = f"- of the {len(near)} rows nearest to {row}, {own} are in its group"
-            lines.append(text if self.are_together else f"{text} and {other} in the other")
+        lines += [f"- {text}" for text in about_nearest(self, (i, j))]
         return "\n".join(lines)
+
+
+def about_nearest(found: Explanation, names: tuple[str, str]) -> list[str]:
+    """Say in which groups the rows nearest to each are; nothing if there are no features."""
+    counts = zip(found.neighbors_in_own, found.neighbors_in_other, strict=True)
+    return [
+        f"of the {len(near)} rows nearest to {name}, {own} are in its group"
+        + f" and {other} in the other" * (not found.are_together)
+        for name, near, (own, other) in zip(names, found.neighbors, counts, strict=True)
+        if near
+    ]
 
 
 def row_number(known: Constraints, row: Hashable) -> int:
@@ -105,9 +112,9 @@ def row_number(known: Constraints, row: Hashable) -> int:
     has_integer_ids = ids is not None and any(isinstance(name, int) for name in ids)
     if Allowed(kind=int, low=0, high=known.n_samples - 1).holds(row) and not has_integer_ids:
         return int(row)  # type: ignore[call-overload,no-any-return]
-    allowed = (
-        f"a row number in [0, {known.n_samples - 1}]" if ids is None else f"an id like {ids[0]!r}"
-    )
+    allowed = f"an id like {ids[0]!r}" if ids else f"a row number in [0, {known.n_samples - 1}]"
+    if ids is None and isinstance(row, str):
+        allowed += ", because the answers have no ids (Constraints.with_ids)"
     raise InvalidParameterError(f"there is no row {row!r}: it must be {allowed}")
 
 

@@ -91,7 +91,7 @@ N_STEPS, N_UNCONSTRAINED = 130, 5
 
 _TOO_FEW = (
     "answers too few to group: GuidedClustering without X puts {} only because no answers say "
-    "otherwise, and held-out answers do not support it; ask about more pairs, or give features"
+    "otherwise, and held-out answers do not support it; ask more questions, or give features"
 )
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
@@ -319,7 +319,11 @@ class _Fitting:
                 return self._of_identities(identities, why)
         groups = groups or fit(self.answers)
         if number is None and implied is None and self._is_one_group(groups):
-            warn(_TOO_FEW.format("all rows into one group"), NoGroupsWarning)
+            identities = alone.identities_of(self.answers, self.seed)
+            of_rows = f"the rows into {identities.n_clusters_:,} groups"
+            if identities.n_clusters_ == 1:
+                of_rows = "all rows into one group"
+            warn(_TOO_FEW.format(of_rows), NoGroupsWarning)
             why = "there are no features, and the answers are too few to tell groups apart"
             return self._of_identities(identities, why)
         rows = alone.rows_of_spaces(alone.spaces_of(self.answers, None, self.seed))

@@ -153,7 +153,12 @@ class FittedGroups(ConstrainedClusterer):
         return most_probable_groups(probabilities)
 
     def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: None = None,
     ) -> float:
         """Return the mean log-likelihood of answers, given the predicted groups.
 
@@ -165,6 +170,8 @@ class FittedGroups(ConstrainedClusterer):
             Present by convention.
         constraints : Constraints
             Answers about the rows of `X` that the model was not fitted to.
+        sample_weight : None
+            Present because scikit-learn's `Pipeline` passes it on. Answers have weights, not rows.
 
         Returns
         -------
@@ -174,7 +181,7 @@ class FittedGroups(ConstrainedClusterer):
         Raises
         ------
         InvalidArgumentError
-            If `constraints` are missing.
+            If `constraints` are missing, or `sample_weight` is given.
 
         Notes
         -----
@@ -207,6 +214,8 @@ class FittedGroups(ConstrainedClusterer):
                 "rows of X. In a cross-validation scikit-learn passes them on after "
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
+        if sample_weight is not None:
+            raise InvalidArgumentError("score takes no sample_weight: answers have weights")
         probabilities = self.predict_proba(X)
         known = answers_for(self, constraints, probabilities.shape[0])
         weight = sum(float(table.weights.sum()) for table in known.tables)

@@ -100,11 +100,9 @@ def n_different_rows(prepared: Prepared, n_clusters: int) -> int:
             n_rows *= 4
             n_different = len(np.unique(X[:n_rows], axis=0))
     if n_different < n_clusters:
-        warn(
-            f"GuidedClustering(n_clusters={n_clusters}): there are only {n_different} different "
-            "rows",
-            FewerGroupsWarning,
-        )
+        few = f"there are only {n_different} different rows"
+        few = "all rows are equal" if n_different == 1 else few
+        warn(f"GuidedClustering(n_clusters={n_clusters}): {few}", FewerGroupsWarning)
     return min(n_different, n_clusters)
 
 
