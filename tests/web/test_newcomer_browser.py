@@ -170,6 +170,17 @@ def test_small_pictures_keep_their_shape(
     assert max(heights) <= 24
 
 
+def test_what_was_said_fits_beside_what_is_left(site: Any, visit: Any) -> None:
+    """On a small phone, in one line."""
+    ann = visit(site, viewport={"width": 320, "height": 640})
+    ann.go("/ask")
+    ann.press("2")
+    ann.page.get_by_text("Different, saved").first.wait_for()
+    assert "140 more" in ann.page.inner_text(".meter .left")
+    heights = ann.page.eval_on_selector_all(".meter > span", "all => all.map(i => i.offsetHeight)")
+    assert max(heights) <= 24
+
+
 def test_tools_of_the_map_stand_in_one_row(site: Any, visit: Any) -> None:
     """On a small phone as well."""
     page = visit(site, viewport={"width": 320, "height": 640}).go("/map")

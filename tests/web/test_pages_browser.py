@@ -422,6 +422,25 @@ def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
         assert retraction.revokes == edit.id
 
 
+def test_a_merge_of_three_is_previewed_part_by_part(full: Any, visit: Any) -> None:
+    """The preview says which groups a part joins; all parts are kept, and taken back, at once."""
+    with worker_that_says(full.store, lambda: {"moves": [MOVE]}):
+        page = visit(full).go("/groups")
+        for group in (0, 1, 2):
+            page.locator(f".shelf .pick[data-group='{group}']").first.click()
+        page.keyboard.press("j")
+        page.locator("dialog .main:enabled").wait_for()
+        parts = page.locator("dialog li strong").all_inner_texts()
+        assert parts == ["Group 1 and Group 2", "Group 1 and Group 3"]
+        before = full.store.last_seq()
+        page.get_by_role("button", name="Merge the groups").click()
+        page.get_by_role("button", name="Undo").click()
+        page.get_by_text("Taken back").wait_for()
+        entries = [one.entry for one in full.store.log(after=before)]
+        assert [one.kind for one in entries[:2]] == ["merge", "merge"]
+        assert [one.revokes for one in entries[2:]] == [one.id for one in entries[:2]]
+
+
 @pytest.mark.slow
 def test_a_preview_is_about_the_target_that_is_chosen(full: Any, visit: Any) -> None:
     """Another target is chosen while a preview is worked out; what moves nothing is not "moved"."""

@@ -111,8 +111,8 @@ function consequence(preview) {
   if (superfluous.length) list.push(h('li', {}, t('preview.superfluous', {n: superfluous.length})));
   return list;
 }
-/** Says in a list what edits would do; how many items they would move. */
-async function preview(edits, list, button, isWanted) {
+/** Says in a list what edits would do, each below its title; how many items they would move. */
+async function preview(edits, titles, list, button, isWanted) {
   let n = 0;
   button.disabled = true;
   list.replaceChildren(h('li', {class: 'faint'}, t('preview.wait')));
@@ -122,6 +122,7 @@ async function preview(edits, list, button, isWanted) {
       const asked = await request(`${api}/edits`, 'POST', {...edit, preview: true});
       const result = await finished(asked, isWanted);
       if (!result || !isWanted()) return n;
+      if (edits.length > 1) found.push(h('li', {}, h('strong', {dir: 'auto'}, titles[edits.indexOf(edit)])));
       found.push(...consequence(result));
       n += result.moves?.length ?? 0;
     }
@@ -153,7 +154,9 @@ function ask(kind, {choose = kind === 'move'} = {}) {
     $('.main', box).textContent = words('go');
     const mine = edits = editsOf(kind, target());
     if (kind === 'restore') return;
-    n_moved = await preview(mine, list, $('.main', box), () => list.isConnected && mine === edits);
+    const titles = [...from].slice(1).map(group => [[...from][0], group].map(nameOf).join(t('and')));
+    const isWanted = () => list.isConnected && mine === edits;
+    n_moved = await preview(mine, titles, list, $('.main', box), isWanted);
   };
   const act = async () => {
     const isYet = n_moved || target() === NOBODY || !['move', 'merge', 'split'].includes(kind);
