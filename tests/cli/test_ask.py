@@ -260,7 +260,7 @@ def test_json_is_for_programs(ask, rows):
 def test_cluster_reads_the_answers(ask, rows, here):
     ask(rows, Labels(ask, rows).give(4))
     done = CliRunner().invoke(
-        main, ["group", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
+        main, ["group", str(rows), "-a", "answers.jsonl", "-k", "2", "--method",
                "linkage", "--doubtful", "d.csv", "-q"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output

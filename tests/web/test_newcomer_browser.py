@@ -65,6 +65,22 @@ def test_fewer_than_two_items(make_site: Any, visit: Any, n: int, words: str) ->
     ann.asked()
 
 
+def test_a_long_name_of_a_group_covers_nothing(make_site: Any, visit: Any) -> None:
+    """A name of several lines stands above the number of items, not on it."""
+    site = make_site(result=True)
+    page = visit(site).go("/groups")
+    page.locator(".name-it").first.click()
+    page.keyboard.type("Triangles of the first drawer, and rectangles")
+    page.keyboard.press("Enter")
+    name = page.locator(".shelf-name", has_text="rectangles").first
+    name.wait_for()
+    bottom = name.locator("h2 a").evaluate(
+        "a => { const text = new Range(); text.selectNodeContents(a);"
+        " return text.getBoundingClientRect().bottom; }"
+    )
+    assert bottom <= name.locator("p").bounding_box()["y"]
+
+
 def test_everything_has_been_asked(make_site: Any, visit: Any) -> None:
     """The last question of all is answered: nobody waits for others, or is asked to go on."""
     site = make_site(result=True)

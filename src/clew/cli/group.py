@@ -81,6 +81,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @n_groups_option("Number of groups.  [default: guided chooses it; other methods need it]")
 @click.option(
     "-c",
+    "-a",
     "--constraints",
     "--answers",
     "constraints",

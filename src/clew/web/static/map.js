@@ -141,7 +141,7 @@ export function showMap(canvas, {picks, pick, chosen, nameOf, t}) {
     pen.textBaseline = 'middle';
     for (const one of hulls) {
       const top = one.hull.reduce((a, b) => points.y[b] < points.y[a] ? b : a);
-      const words = `${nameOf(one.group)} ${one.n.toLocaleString('en')}`,
+      const words = `${nameOf(one.group)} (${one.n.toLocaleString('en')})`,
             w = pen.measureText(words).width + 14;
       const x = Math.min(W - w / 2, Math.max(w / 2, X(top))), y = Math.max(14, Y(top) - 16);
       pen.fillStyle = colors.card;
