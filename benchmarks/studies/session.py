@@ -130,6 +130,7 @@ class SessionStudy(Study):
     n_trials: int = 2
     sets: tuple[str, ...] = tuple(SIZES)
     stem: str = "session"
+    budget: float = BUDGET  # Answers for each row
 
     def problem(self, name: str) -> Problem:
         y = rows(name, 0).y
@@ -148,7 +149,7 @@ class SessionStudy(Study):
         session = Session(**data, random_state=seed)  # type: ignore[arg-type]
         oracle = SimulatedOracle(y, error=task.cell.error, origin="asked", random_state=seed)
         states: list[list[float]] = []
-        while len(session.answers) < BUDGET * len(y):
+        while len(session.answers) < self.budget * len(y):
             (question,) = session.ask(1) or (None,)
             if question is None:
                 break
@@ -479,5 +480,5 @@ def _shares(estimates: Sequence[tuple[Remaining, float] | None]) -> list[str]:
     return [str(len(found)), *(f"{100 * np.mean(share):.0f} %" for share in shares)]
 
 
-QUICK = SessionStudy(1, ("iris",), "session_quick", True)
+QUICK = SessionStudy(1, ("iris",), "session_quick", True, budget=0.7)
 command = study_command(SessionStudy(), SessionReport, __file__, QUICK, "One trial, one set")
