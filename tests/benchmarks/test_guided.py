@@ -1,8 +1,6 @@
 """The study of guided clustering: how answers are drawn, and a report that shows its log."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,13 +32,11 @@ from benchmarks.study.results import Results
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_blobs
 
-from benchmarks import _harness as harness
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
-CACHES = (problems.load, study.answers, study.n_rows, study.forest, study.session)
 ASKED = Cell("pairs", "N", 0.15)
 
 
@@ -55,14 +51,8 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(problems.datasets, "load", _made)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    for cached in CACHES:
-        cached.cache_clear()
-    yield
-    for cached in CACHES:
-        cached.cache_clear()
+def made_sets(replaced: Any) -> None:
+    replaced(_made, study.answers, study.n_rows, study.forest, study.session)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.studies import minutes as s
-from benchmarks.study import problems
 from benchmarks.study.engine import Task
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -25,14 +24,8 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_sets(tmp_path, monkeypatch):
-    monkeypatch.setattr("clew.datasets.load", _made)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    for cached in (problems.load, s.rows):
-        cached.cache_clear()
-    yield
-    for cached in (problems.load, s.rows):
-        cached.cache_clear()
+def made_sets(replaced):
+    replaced(_made, s.rows)
 
 
 def test_sorting_without_mistakes_is_right_and_takes_its_time() -> None:

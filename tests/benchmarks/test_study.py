@@ -39,7 +39,6 @@ from benchmarks.study.results import (
 )
 from click.testing import CliRunner
 
-from benchmarks import _harness as harness
 from clew import Constraints
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError, InconsistentConstraintsError
@@ -57,12 +56,8 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(problems.datasets, "load", _made)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    problems.load.cache_clear()
-    yield
-    problems.load.cache_clear()
+def made_sets(replaced: Any) -> None:
+    replaced(_made)
 
 
 PLAIN = Method("plain", "Plain", "k-means", answers="nothing")
