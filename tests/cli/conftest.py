@@ -16,7 +16,7 @@ Run = Callable[..., Result]
 Spawn = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Options for a fit that is fast enough for a test.
-FAST = ("--method", "coprf", "--n-trees", "20", "-j", "1")
+FAST = {"--method": "coprf", "--n-trees": "20", "-j": "1"}
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,9 @@ def run(here: Path) -> Run:
     """Run ``clew group`` in this process."""
 
     def invoke(*arguments: object, fast: bool = True) -> Result:
-        given = [*map(str, arguments), *(FAST if fast else ())]
+        given = [str(argument) for argument in arguments]
+        for name, value in FAST.items() if fast else ():
+            given += () if name in given else (name, value)
         return CliRunner().invoke(main, ["group", *given], prog_name="clew")
 
     return invoke
