@@ -308,3 +308,41 @@ def merge_in_order(
                 is_apart[a, other] = True
                 is_apart[other, a] = True
     return n_merges
+
+
+@kernel
+def spanning_tree(
+    X: NDArray[np.float64], D: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the minimum spanning tree by Prim's algorithm, in order of growth from row 0.
+
+    IN X (n, d): rows; D: distances (n, n), which are read in place of X if there are any.
+    OUT the two ends of each edge (n - 1, 2), and its length (n - 1,).
+    """
+    n, by_distances = len(X), len(D) > 0
+    ends, length = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    nearest, near = np.zeros(n, np.int64), np.full(n, np.inf)
+    is_in = np.zeros(n, np.bool_)
+    last = 0
+    for at in range(n - 1):
+        is_in[last] = True
+        best = -1
+        for i in range(n):
+            if is_in[i]:
+                continue
+            distance = 0.0
+            if by_distances:
+                distance = D[last, i]
+            else:
+                for c in range(X.shape[1]):
+                    difference = X[last, c] - X[i, c]
+                    distance += difference * difference
+            if distance < near[i]:
+                near[i], nearest[i] = distance, last
+            if best < 0 or near[i] < near[best]:
+                best = i
+        ends[at, 0], ends[at, 1], length[at] = nearest[best], best, near[best]
+        last = best
+    if not by_distances:
+        length = np.sqrt(length)
+    return ends, length

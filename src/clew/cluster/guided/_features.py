@@ -16,9 +16,10 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clew._composition import graph_of
-from clew._limits import DENSE_PROPAGATION_ROWS
+from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
 from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, Units
+from clew.cluster.guided._gaps import Gaps
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
     RidgeSmoother,
@@ -83,6 +84,17 @@ class Rows:
         n_components = int(np.clip(len(self.X) // ROWS_A_COMPONENT, *COMPONENTS))
         found: Floats = self.once("positions", lambda: values_and_ranks(self.X, n_components))
         return found
+
+    @property
+    def gaps(self) -> Gaps | None:
+        """Gaps around groups; None without features and for many rows."""
+        if not self.has_features or len(self.X) > MANY_ROWS:
+            return None
+        gaps: Gaps = self.once("gaps", self._gaps)
+        return gaps
+
+    def _gaps(self) -> Gaps:
+        return Gaps(self.X)
 
     @property
     def tree(self) -> Floats:
@@ -172,6 +184,9 @@ class Prepared(Rows):
         if self.distances is not None:
             return AdaptiveKNN(metric="precomputed").fit(self.distances)
         return AdaptiveKNN().fit(self.X)
+
+    def _gaps(self) -> Gaps:
+        return Gaps(self.X, None if self.distances is None else np.asarray(self.distances, float))
 
     def _ward(self) -> Floats:
         if self.distances is None:

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME
+from clew.cluster.guided._gaps import Gaps
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
@@ -62,10 +63,12 @@ class Settings:
     coherence_weight: float = 0.4
     coherent_size_weight: float = 0.178
     answers_for_coherence: float = 2.0
-    #: Cost of a group, in nats, with `typical_rows` rows; it grows with a power of their number,
-    #: and is less the clearer groups are.
-    group_cost: float = 1.0
-    cost_power: float = 0.7
+    #: Cost of a group of n rows, ``group_cost * log(1 + n / few_rows)`` nats, as of parameters that
+    #: its rows determine; a group with a gap around it gains `gap_gain` nats instead, if most rows
+    #: are in such groups: a few wrong answers "same" do not join groups that are far apart.
+    group_cost: float = 2.0
+    few_rows: float = 10.0
+    gap_gain: float = 4.0
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -78,10 +81,10 @@ class Settings:
         """Weight of the entropy of the sizes of groups."""
         return self.size_weight * min(1.0, self.typical_rows / n_rows)
 
-    def cost_of_group(self, n_rows: int, clearness: float) -> float:
-        """Cost of a group, in nats."""
-        cost = self.group_cost * (n_rows / self.typical_rows) ** self.cost_power
-        return float(cost * (1 - clearness))
+    def costs_of_groups(self, size: NDArray[np.number], clearness: Floats) -> Floats:
+        """Costs of groups, in nats, by their numbers of rows and the gaps around them."""
+        cost = self.group_cost * np.log1p(size / self.few_rows)
+        return np.asarray(cost * (1 - clearness) - self.gap_gain * clearness)
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -276,8 +279,9 @@ class Partition:
     """See `AnswerModel.outcomes`."""
     wrong: Floats
     """Probability that each answer is wrong, (n_answers,)."""
-    cost: float
-    """Cost of a group in the energy."""
+    gaps: Gaps | None
+    clear_share: float
+    """Squared share of rows in groups with a gap around them."""
     energy: float
 
     @property
@@ -298,7 +302,7 @@ def refined(
     n_rounds: int,
     settings: Settings = SETTINGS,
     unfitted: Sequence[Smoother] = (),
-    clearness: float = 1.0,
+    gaps: Gaps | None = None,
 ) -> Partition:
     """Alternate between smoothers, which follow features, and belief propagation over answers.
 
@@ -306,11 +310,11 @@ def refined(
     weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
-    entropy of the groups' sizes, by their weights; less a cost of each group, which clear groups do
-    not have. Where there are `unfitted` smoothers, the same is added by their mean prediction:
-    discriminants and weights are fitted to the groups, and predict also those which a few wrong
-    answers made. (The log-probability of each answer given the others is no substitute for the
-    first: groups that ignore features explain twice as many answers as rows, wrong ones included.)
+    entropy of the groups' sizes, by their weights; less a cost of each group, which is a gain if
+    there is a gap around it. Where there are `unfitted` smoothers, the same is added by their mean
+    prediction: discriminants and weights are fitted to the groups, and predict also those which a
+    few wrong answers made. (The log-probability of each answer given the others is no substitute:
+    groups that ignore features explain twice as many answers as rows, wrong ones included.)
     Time O((n·s + m)·K) a round for m answers and smoothers of s entries a row.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -362,11 +366,14 @@ def refined(
         - size_factor * n * xlogy(share, share).sum()
     )
     kept = np.unique(label)
-    cost = settings.cost_of_group(n, clearness)
-    energy -= cost * len(kept)
+    label, clear_share = renumbered(label), 0.0
+    if gaps is not None:
+        size, clearness = np.bincount(label), gaps.clearness(label)
+        clear_share = float(size @ clearness / n) ** 2
+        energy -= settings.costs_of_groups(size, clear_share * clearness).sum()
     return Partition(
-        q, renumbered(label), predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, answers.outcomes(cavity), wrong, cost, float(energy),
+        q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
+        rates, answers.outcomes(cavity), wrong, gaps, clear_share, float(energy),
     )  # fmt: skip
 
 
@@ -387,9 +394,15 @@ def merged(
     near = np.zeros((len(size), len(size)))
     np.add.at(near, label, _gains_of_joining(predictions, label))
     is_left = size > 0
+    gaps = None if one.gaps is None else one.gaps.around(label)
     while is_left.sum() > 2:
         both = size[:, None] + size
-        gain = evidence + near + near.T + one.cost
+        gain = evidence + near + near.T
+        if gaps is not None:
+            clear, clear_together = gaps.clearness(size)
+            cost = settings.costs_of_groups(size, one.clear_share * clear)
+            gain += cost[:, None] + cost
+            gain -= settings.costs_of_groups(both, one.clear_share * clear_together)
         gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
         gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
         np.fill_diagonal(gain, -np.inf)
@@ -403,6 +416,8 @@ def merged(
             a = int(per_row.argmax())
         label[label == b] = a
         is_left[b], size[a], size[b] = False, size[a] + size[b], 0.0
+        if gaps is not None:
+            gaps.join(a, b)
         evidence[a] += evidence[b]
         evidence[:, a] += evidence[:, b]
         for _, predicted in predictions:

@@ -61,6 +61,9 @@ N_PARTS = (2, 3, 4)
 N_SPLITS = 3
 #: Starts have at most this many groups, unless more are wanted of few rows.
 MOST_STARTING_GROUPS = 150
+#: Edges of the spanning tree that are cut for starts, in multiples of the usual length; and the
+#: largest number of memberships of such a start.
+LONG_EDGES, MOST_STARTING_MEMBERSHIPS = (1.0, 1.25, 1.6), 1_500_000
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
 #: Partitions with at most this many memberships are kept while a fit lasts.
@@ -163,17 +166,14 @@ class _Search:
         if (known := self._refined.get(key)) is not None:
             return known
         smoothers: list[Smoother] = [*self.rows.smoothers]
-        clearness = 1.0
         if self.rows.has_features:
             of = self.rows.positions, labels
             smoothers.append(discriminant_neighbors(*of))
             if not self.is_large:
-                gaussians = GaussianSmoother(*of)
-                smoothers.append(gaussians)
-                clearness = gaussians.factor
+                smoothers.append(GaussianSmoother(*of))
         found = refined(
             labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted,
-            clearness=clearness,
+            gaps=self.rows.gaps,
         )  # fmt: skip
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
@@ -253,10 +253,18 @@ def _starts(
     if n > MANY_ROWS:
         return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
     return [
-        cuts(rows.tree, numbers),
+        [*cuts(rows.tree, numbers), *_parts_with_gaps(rows)],
         _cuts_of_propagated_answers(rows, answers, n_clusters),
         _correlation_clusterings(rows, answers, seed),
     ]
+
+
+def _parts_with_gaps(rows: Rows) -> list[Labels]:
+    """Cut long edges of the spanning tree, if the parts are not too many."""
+    if rows.gaps is None:
+        return []
+    found = {int(one.max()) + 1: one for one in map(rows.gaps.components, LONG_EDGES)}
+    return [one for k, one in found.items() if 1 < k <= MOST_STARTING_MEMBERSHIPS // len(one)]
 
 
 def _cuts_of_propagated_answers(

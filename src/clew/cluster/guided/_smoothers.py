@@ -187,15 +187,14 @@ class GaussianSmoother:
         self._X, self._between = positions[:, is_kept], np.maximum(variance[is_kept], LEAST_BETWEEN)
         group = np.unique(labels, return_inverse=True)[1]
         logs, own = self._log_likelihoods(np.eye(int(group.max()) + 1)[group]), group[:, None]
-        #: Near 1 if groups are clear: almost all left-out rows belong to their own.
-        self.factor = max(
+        self._factor = max(
             FACTORS,
             key=lambda t: float(np.take_along_axis(log_softmax(t * logs, axis=1), own, 1).sum()),
         )
 
     def smooth(self, memberships: Floats) -> Floats:
         """Predict each row from the others by Bayes' rule, (n_samples, n_groups)."""
-        return np.asarray(softmax(self.factor * self._log_likelihoods(memberships), axis=1))
+        return np.asarray(softmax(self._factor * self._log_likelihoods(memberships), axis=1))
 
     def _log_likelihoods(self, memberships: Floats) -> Floats:
         """Log-likelihoods up to a constant; where a row is a member, without itself."""
