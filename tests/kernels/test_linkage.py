@@ -12,6 +12,7 @@ from clew.kernels.linkage import (
     merge_along_chains,
     merge_components,
     number_nodes,
+    spanning_tree,
 )
 
 each_linkage = pytest.mark.parametrize("linkage", LINKAGES)
@@ -99,3 +100,13 @@ def test_no_merge_if_all_are_forbidden():
     condensed = np.full(10, np.inf)
     rows, heights = agglomerate(condensed, 5, "single")
     assert len(rows) == len(heights) == 0
+
+
+@given(st.integers(2, 30), st.integers(0, 1000), st.booleans())
+def test_spanning_trees_are_as_short_as_can_be(n, seed, by_distances):
+    X = points(n, seed)
+    D = squareform(pdist(X))
+    ends, length = spanning_tree(X, D if by_distances else np.empty((0, 0)))
+    np.testing.assert_allclose(length, D[ends[:, 0], ends[:, 1]], atol=1e-12)
+    heights = [height for _, _, height in reference.merges(D, "single")]
+    np.testing.assert_allclose(np.sort(length), heights, atol=1e-12)

@@ -174,7 +174,7 @@ def test_the_tree_holds_the_groups(case, of_pairs, of_graded, of_identities):
 
 def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     y = classes(3)
-    X = np.random.RandomState(3).normal(size=(N_ROWS, 2)) + 8 * np.eye(3)[y][:, :2]
+    X = np.random.RandomState(3).normal(size=(N_ROWS, 2)) + 3 * np.eye(3)[y][:, :2]
     few = Constraints.from_labels(y, n_pairs=12, random_state=0)
     many = Constraints.from_labels(y, n_pairs=400, random_state=0)
     unsure, sure = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (few, many))

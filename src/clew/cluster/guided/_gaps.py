@@ -109,5 +109,4 @@ def _clearness(gap: Floats, usual: Floats, size: NDArray[np.number]) -> Floats:
     """Scale the logarithm of the ratio of gaps to edges within to the range from 0 to 1."""
     has_edges = np.isfinite(gap) & np.isfinite(usual) & (usual > 0) & (size >= FEWEST)
     ratio = np.divide(gap, usual, out=np.ones_like(gap), where=has_edges)
-    found = np.log(ratio / NARROW) / np.log(WIDE / NARROW)
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    return np.asarray(np.log(np.clip(ratio, NARROW, WIDE) / NARROW) / np.log(WIDE / NARROW))

@@ -1,0 +1,99 @@
+"""Gaps around groups, and groups that are far apart in the energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_moons
+
+from clew import Constraints, GuidedClustering
+from clew.cluster.guided._gaps import Gaps
+from clew.metrics import adjusted_rand_score
+
+RANDOM = np.random.RandomState(0)
+Y = np.repeat(np.arange(5), 12)
+X = 30.0 * np.eye(5)[Y][:, :4] + RANDOM.normal(size=(60, 4))
+GAPS = Gaps(X)
+
+
+def far_apart(n_rows, n_groups, seed):
+    random = np.random.RandomState(seed)
+    y = random.permutation(np.arange(n_rows) % n_groups)
+    return 4 * random.normal(size=(n_groups, 10))[y] + random.normal(size=(n_rows, 10)), y
+
+
+def test_groups_far_apart_have_gaps_and_their_halves_have_none():
+    np.testing.assert_array_equal(GAPS.clearness(Y), 1.0)
+    halves = 2 * Y + np.arange(60) % 2
+    np.testing.assert_array_equal(GAPS.clearness(halves), 0.0)
+
+
+def test_the_gap_is_the_distance_to_the_nearest_other_row():
+    labels = RANDOM.randint(4, size=60)
+    around = GAPS.around(labels)
+    distance = cdist(X, X)
+    for a in range(4):
+        own = distance[labels == a]
+        assert around._between[a].min() == pytest.approx(own[:, labels != a].min())
+
+
+@pytest.mark.parametrize("distances", [False, True])
+def test_rotations_and_factors_do_not_matter(distances):
+    rotation = np.linalg.qr(RANDOM.normal(size=(4, 4)))[0]
+    other = 7.0 * X @ rotation
+    gaps = Gaps(other, cdist(other, other) if distances else None)
+    labels = np.minimum(Y, 3)
+    np.testing.assert_allclose(gaps.clearness(labels), GAPS.clearness(labels), atol=1e-9)
+
+
+def test_unions_of_groups():
+    size = np.bincount(Y).astype(float)
+    around = GAPS.around(Y)
+    own, of_unions = around.clearness(size)
+    np.testing.assert_array_equal(own, GAPS.clearness(Y))
+    around.join(0, 1)
+    size[:2] = 24, 0
+    joined = np.maximum(Y - 1, 0)
+    own = around.clearness(size)[0]
+    np.testing.assert_array_equal(own[[0, 2, 3, 4]], GAPS.clearness(joined))
+    assert of_unions[0, 1] == own[0]
+
+
+def test_pairs_and_equal_rows_have_no_gaps():
+    pairs = Gaps(np.repeat(10.0 * np.eye(6), 2, axis=0) + 0.1 * RANDOM.normal(size=(12, 6)))
+    np.testing.assert_array_equal(pairs.clearness(np.repeat(np.arange(6), 2)), 0.0)
+    equal = Gaps(np.repeat(np.eye(3), 5, axis=0))
+    np.testing.assert_array_equal(equal.clearness(np.repeat(np.arange(3), 5)), 0.0)
+
+
+def test_parts_are_groups_far_apart_and_a_lone_row_joins_the_nearest():
+    lone = np.vstack([X, X[0] + 5.0])
+    parts = Gaps(lone).components(2.0)
+    assert adjusted_rand_score(parts[:-1], Y) == 1
+    assert parts[-1] == parts[0]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_wrong_answers_do_not_join_many_small_groups_far_apart(seed):
+    """Nearly all answers "same" about random pairs of 30 groups are wrong."""
+    X, y = far_apart(240, 30, seed)
+    answers = Constraints.from_labels(y, n_pairs=240, error=0.1, random_state=seed)
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert 26 <= model.n_clusters_ <= 33
+    assert adjusted_rand_score(model.labels_, y) > 0.85
+
+
+def test_answers_join_groups_far_apart():
+    X, y = far_apart(200, 5, 0)
+    wanted = np.array([0, 0, 1, 2, 3])[y]
+    answers = Constraints.from_labels(wanted, n_pairs=150, random_state=0)
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(model.labels_, wanted) == 1
+
+
+def test_groups_that_are_not_round():
+    X, y = make_moons(300, noise=0.05, random_state=0)
+    answers = Constraints.from_labels(y, n_pairs=30, error=0.1, random_state=0)
+    model = GuidedClustering(2, random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(model.labels_, y) > 0.9
