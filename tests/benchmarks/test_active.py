@@ -20,8 +20,9 @@ TINY = m.Part(squareform(pdist(X[:18])), y[:18].astype(np.int64))
 
 @pytest.mark.parametrize("method", m.STRATEGIES, ids=lambda method: method.name)
 def test_every_strategy_finds_clear_groups_from_right_answers(method):
-    points, seconds = s.curve(method, TINY, s.Cell().oracle(TINY.y, 0), 0)
-    found = s.summary(points, TINY.y, method.budget)
+    part = TINY if method.budget == s.BUDGET else PART  # of fewer answers a row, 18 are too few
+    points, seconds = s.curve(method, part, s.Cell().oracle(part.y, 0), 0)
+    found = s.summary(points, part.y, method.budget)
     assert seconds >= 0
     assert found["curve"][0] == pytest.approx(found["at 0N"], abs=1e-3)
     assert len(found["curve"]) == 10 * method.budget + 1
