@@ -159,8 +159,8 @@ def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: 
     from clew.worker import Worker, rows_of
 
     found, words, stop = find_project(project), Words(quiet=quiet), threading.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: stop.set())
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(name, lambda *_: stop.set()) for name in ends]
 
     def wait_for_end() -> None:
         os.read(0, 1)  # nothing is ever written
@@ -180,7 +180,11 @@ def worker_command(project: Path | None, once: bool, until_closed: bool, quiet: 
         worker = Worker(store, rows, cache=found.cache, media=media)
         if once and len(store.item_ids()) > 1:
             store.add_job("map", {})  # others draw it when people rest
-        worker.run(stop, until_rest=once)
+        try:
+            worker.run(stop, until_rest=once)
+        finally:
+            for name, handler in zip(ends, before, strict=True):
+                signal.signal(name, handler)
     result = None if stop.is_set() else worker.previous
     if result is not None:
         words.say(f"everything is learned, up to entry {worker.revision}")

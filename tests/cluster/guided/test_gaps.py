@@ -29,15 +29,6 @@ def test_groups_far_apart_have_gaps_and_their_halves_have_none():
     np.testing.assert_array_equal(GAPS.clearness(halves), 0.0)
 
 
-def test_the_gap_is_the_distance_to_the_nearest_other_row():
-    labels = RANDOM.randint(4, size=60)
-    around = GAPS.around(labels)
-    distance = cdist(X, X)
-    for a in range(4):
-        own = distance[labels == a]
-        assert around._between[a].min() == pytest.approx(own[:, labels != a].min())
-
-
 @pytest.mark.parametrize("distances", [False, True])
 def test_rotations_and_factors_do_not_matter(distances):
     rotation = np.linalg.qr(RANDOM.normal(size=(4, 4)))[0]
@@ -47,17 +38,21 @@ def test_rotations_and_factors_do_not_matter(distances):
     np.testing.assert_allclose(gaps.clearness(labels), GAPS.clearness(labels), atol=1e-9)
 
 
-def test_unions_of_groups():
-    size = np.bincount(Y).astype(float)
-    around = GAPS.around(Y)
-    own, of_unions = around.clearness(size)
-    np.testing.assert_array_equal(own, GAPS.clearness(Y))
-    around.join(0, 1)
-    size[:2] = 24, 0
-    joined = np.maximum(Y - 1, 0)
-    own = around.clearness(size)[0]
-    np.testing.assert_array_equal(own[[0, 2, 3, 4]], GAPS.clearness(joined))
-    assert of_unions[0, 1] == own[0]
+def test_parts_far_apart_are_counted_by_the_group_of_most_of_their_rows():
+    assert adjusted_rand_score(GAPS.parts.part, Y) == 1
+    assert GAPS.parts.share == 1
+    two_joined = np.maximum(Y - 1, 0)
+    np.testing.assert_array_equal(GAPS.parts.counts(two_joined), [2, 1, 1, 1])
+    two_joined[0] = 3  # a row that wrong answers moved
+    np.testing.assert_array_equal(GAPS.parts.counts(two_joined), [2, 1, 1, 1])
+    quarters = 4 * Y + np.arange(60) % 4
+    np.testing.assert_array_equal(GAPS.parts.counts(quarters), 0)
+
+
+def test_gaps_tell_nothing_of_one_cloud_and_of_a_few_far_rows():
+    cloud = RANDOM.normal(size=(100, 4))
+    assert Gaps(cloud).parts.share < 0.1
+    assert Gaps(np.vstack([cloud, 30 + 0.1 * RANDOM.normal(size=(4, 4))])).parts.share < 0.15
 
 
 def test_pairs_and_equal_rows_have_no_gaps():

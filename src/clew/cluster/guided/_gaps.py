@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
@@ -15,6 +18,10 @@ Labels = NDArray[np.int64]
 #: The gap around a group is compared with this quantile of the edges within it: it is no gap at the
 #: first ratio, and a whole one at the second.
 QUANTILE, NARROW, WIDE = 0.9, 1.2, 1.8
+#: Edges that are cut for parts, in multiples of the usual length.
+LONG_EDGES = (0.85, 1.0, 1.25, 1.6)
+#: Least clearness of a part.
+LEAST_CLEAR = 0.25
 #: Fewest rows of a group that has a gap: pairs of rows may be near each other by accident.
 FEWEST = 4
 
@@ -42,14 +49,21 @@ class Gaps:
         usual = self._usual_edges(one[~leaves], self._length[~leaves], len(nearest))
         return _clearness(nearest, usual, np.bincount(label))
 
-    def around(self, label: Labels) -> GapsOfUnions:
-        """Gaps around groups and their unions."""
-        one, other = label[self._ends]
-        leaves, n_groups = one != other, int(label.max()) + 1
-        between = np.full((n_groups, n_groups), np.inf)
-        np.minimum.at(between, (one[leaves], other[leaves]), self._length[leaves])
-        usual = self._usual_edges(one[~leaves], self._length[~leaves], n_groups)
-        return GapsOfUnions(np.minimum(between, between.T), usual)
+    @cached_property
+    def parts(self) -> PartsApart:
+        """Parts with a gap around them, the smallest first, from cuts of ever longer edges."""
+        n = len(self._length) + 1
+        part, clear, n_parts = np.full(n, -1), np.zeros(n), 0
+        for factor in LONG_EDGES:
+            label = self.components(factor)
+            clearness = self.clearness(label)
+            is_new = (clearness >= LEAST_CLEAR) & (np.bincount(label, part >= 0) == 0)
+            rows = is_new[label]
+            part[rows], clear[rows] = n_parts + label[rows], clearness[label[rows]]
+            n_parts += len(clearness)
+        part[part >= 0] = np.unique(part[part >= 0], return_inverse=True)[1]
+        sizes = np.bincount(part[part >= 0]) / n
+        return PartsApart(part, float(clear.mean()) ** 2 * min(1.0, 2 * (1 - float(sizes @ sizes))))
 
     def components(self, factor: float) -> Labels:
         """Cut edges of more than `factor` times the usual length; small parts join the nearest."""
@@ -76,33 +90,22 @@ class Gaps:
         return found
 
 
-class GapsOfUnions:
-    """Gaps around the unions of two groups, while groups are joined one after the other."""
+@dataclass(frozen=True, eq=False)
+class PartsApart:
+    """Parts of the rows that are far apart."""
 
-    def __init__(self, between: Floats, usual: Floats) -> None:
-        #: Distances between groups that an edge of the tree joins, infinite for others.
-        self._between, self._usual = between, usual
+    part: Labels
+    """Number of each row's part, (n_samples,); -1 outside of all."""
+    share: float
+    """How much gaps tell of groups, from 0 to 1: the squared mean clearness of rows, and less if
+    one part is nearly all."""
 
-    def clearness(self, size: Floats) -> tuple[Floats, Floats]:
-        """How wide gaps are around groups, (n_groups,), and unions, (n_groups, n_groups)."""
-        every = np.arange(len(size))
-        nearest = self._between.argmin(axis=1)
-        rest = self._between.copy()
-        rest[every, nearest] = np.inf
-        first, second = self._between[every, nearest], rest.min(axis=1)
-        to_others = np.where(nearest[:, None] == every, second[:, None], first[:, None])
-        usual = np.maximum(self._usual[:, None], self._usual)
-        of_unions = _clearness(np.minimum(to_others, to_others.T), usual, size[:, None] + size)
-        return _clearness(first, self._usual, size), of_unions
-
-    def join(self, a: int, b: int) -> None:
-        """Let group a have the rows of group b, which is empty then."""
-        both, inside = np.minimum(self._between[a], self._between[b]), self._between[a, b]
-        both[[a, b]] = np.inf
-        self._between[a], self._between[:, a] = both, both
-        self._between[b], self._between[:, b] = np.inf, np.inf
-        usual = [of for of in (self._usual[a], self._usual[b]) if np.isfinite(of)]
-        self._usual[a] = max(usual, default=inside)
+    def counts(self, label: Labels) -> Floats:
+        """Numbers of parts most rows of which are in each group, (n_groups,)."""
+        chosen, n_groups = self.part >= 0, int(label.max()) + 1
+        pair, size = np.unique(self.part[chosen] * n_groups + label[chosen], return_counts=True)
+        most = size > np.bincount(self.part[chosen], minlength=1)[pair // n_groups] / 2
+        return np.bincount(pair[most] % n_groups, minlength=n_groups).astype(float)
 
 
 def _clearness(gap: Floats, usual: Floats, size: NDArray[np.number]) -> Floats:

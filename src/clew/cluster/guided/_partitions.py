@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME
-from clew.cluster.guided._gaps import Gaps
+from clew.cluster.guided._gaps import PartsApart
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
@@ -64,11 +64,11 @@ class Settings:
     coherent_size_weight: float = 0.178
     answers_for_coherence: float = 2.0
     #: Cost of a group of n rows, ``group_cost * log(1 + n / few_rows)`` nats, as of parameters that
-    #: its rows determine; a group with a gap around it gains `gap_gain` nats instead, if most rows
-    #: are in such groups: a few wrong answers "same" do not join groups that are far apart.
+    #: its rows determine; if most rows are in parts far apart, `part_cost` for each further part in
+    #: a group instead: a few wrong answers "same" do not join parts that are far apart.
     group_cost: float = 2.0
     few_rows: float = 10.0
-    gap_gain: float = 4.0
+    part_cost: float = 6.0
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -81,10 +81,10 @@ class Settings:
         """Weight of the entropy of the sizes of groups."""
         return self.size_weight * min(1.0, self.typical_rows / n_rows)
 
-    def costs_of_groups(self, size: NDArray[np.number], clearness: Floats) -> Floats:
-        """Costs of groups, in nats, by their numbers of rows and the gaps around them."""
-        cost = self.group_cost * np.log1p(size / self.few_rows)
-        return np.asarray(cost * (1 - clearness) - self.gap_gain * clearness)
+    def costs_of_groups(self, size: NDArray[np.number], n_parts: Floats, share: float) -> Floats:
+        """Costs of groups, in nats, by their numbers of rows and of parts far apart in them."""
+        cost = (1 - share) * self.group_cost * np.log1p(size / self.few_rows)
+        return np.asarray(cost + share * self.part_cost * np.maximum(n_parts - 1, 0))
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -279,9 +279,7 @@ class Partition:
     """See `AnswerModel.outcomes`."""
     wrong: Floats
     """Probability that each answer is wrong, (n_answers,)."""
-    gaps: Gaps | None
-    clear_share: float
-    """Squared share of rows in groups with a gap around them."""
+    parts: PartsApart | None
     energy: float
 
     @property
@@ -302,7 +300,7 @@ def refined(
     n_rounds: int,
     settings: Settings = SETTINGS,
     unfitted: Sequence[Smoother] = (),
-    gaps: Gaps | None = None,
+    parts: PartsApart | None = None,
 ) -> Partition:
     """Alternate between smoothers, which follow features, and belief propagation over answers.
 
@@ -310,11 +308,12 @@ def refined(
     weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
-    entropy of the groups' sizes, by their weights; less a cost of each group, which is a gain if
-    there is a gap around it. Where there are `unfitted` smoothers, the same is added by their mean
-    prediction: discriminants and weights are fitted to the groups, and predict also those which a
-    few wrong answers made. (The log-probability of each answer given the others is no substitute:
-    groups that ignore features explain twice as many answers as rows, wrong ones included.)
+    entropy of the groups' sizes, by their weights; less a cost of each group, or, where most rows
+    are in parts far apart, of joining such parts. Where there are `unfitted` smoothers, the same is
+    added by their mean prediction: discriminants and weights are fitted to the groups, and predict
+    also those which a few wrong answers made. (The log-probability of each answer given the others
+    is no substitute: groups that ignore features explain twice as many answers as rows, wrong ones
+    included.)
     Time O((n·s + m)·K) a round for m answers and smoothers of s entries a row.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -366,14 +365,13 @@ def refined(
         - size_factor * n * xlogy(share, share).sum()
     )
     kept = np.unique(label)
-    label, clear_share = renumbered(label), 0.0
-    if gaps is not None:
-        size, clearness = np.bincount(label), gaps.clearness(label)
-        clear_share = float(size @ clearness / n) ** 2
-        energy -= settings.costs_of_groups(size, clear_share * clearness).sum()
+    label = renumbered(label)
+    if parts is not None:
+        size = np.bincount(label)
+        energy -= settings.costs_of_groups(size, parts.counts(label), parts.share).sum()
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, answers.outcomes(cavity), wrong, gaps, clear_share, float(energy),
+        rates, answers.outcomes(cavity), wrong, parts, float(energy),
     )  # fmt: skip
 
 
@@ -394,15 +392,14 @@ def merged(
     near = np.zeros((len(size), len(size)))
     np.add.at(near, label, _gains_of_joining(predictions, label))
     is_left = size > 0
-    gaps = None if one.gaps is None else one.gaps.around(label)
+    n_parts = np.zeros(len(size)) if one.parts is None else one.parts.counts(label)
     while is_left.sum() > 2:
         both = size[:, None] + size
         gain = evidence + near + near.T
-        if gaps is not None:
-            clear, clear_together = gaps.clearness(size)
-            cost = settings.costs_of_groups(size, one.clear_share * clear)
-            gain += cost[:, None] + cost
-            gain -= settings.costs_of_groups(both, one.clear_share * clear_together)
+        if one.parts is not None:
+            apart, parts = one.parts.share, n_parts[:, None] + n_parts
+            cost = settings.costs_of_groups(size, n_parts, apart)
+            gain += cost[:, None] + cost - settings.costs_of_groups(both, parts, apart)
         gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
         gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
         np.fill_diagonal(gain, -np.inf)
@@ -416,8 +413,7 @@ def merged(
             a = int(per_row.argmax())
         label[label == b] = a
         is_left[b], size[a], size[b] = False, size[a] + size[b], 0.0
-        if gaps is not None:
-            gaps.join(a, b)
+        n_parts[a], n_parts[b] = n_parts[a] + n_parts[b], 0.0
         evidence[a] += evidence[b]
         evidence[:, a] += evidence[:, b]
         for _, predicted in predictions:

@@ -26,6 +26,7 @@ from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._features import Prepared, Rows, ward_of
+from clew.cluster.guided._gaps import LONG_EDGES
 from clew.cluster.guided._partitions import (
     AnswerModel,
     Floats,
@@ -61,9 +62,8 @@ N_PARTS = (2, 3, 4)
 N_SPLITS = 3
 #: Starts have at most this many groups, unless more are wanted of few rows.
 MOST_STARTING_GROUPS = 150
-#: Edges of the spanning tree that are cut for starts, in multiples of the usual length; and the
-#: largest number of memberships of such a start.
-LONG_EDGES, MOST_STARTING_MEMBERSHIPS = (1.0, 1.25, 1.6), 1_500_000
+#: Largest number of memberships of a start from the spanning tree.
+MOST_STARTING_MEMBERSHIPS = 1_500_000
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
 #: Partitions with at most this many memberships are kept while a fit lasts.
@@ -173,7 +173,7 @@ class _Search:
                 smoothers.append(GaussianSmoother(*of))
         found = refined(
             labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted,
-            gaps=self.rows.gaps,
+            parts=None if self.rows.gaps is None else self.rows.gaps.parts,
         )  # fmt: skip
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found

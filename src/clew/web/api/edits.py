@@ -119,7 +119,7 @@ def post_revoke(body: Ids, person: Reviewer, store: StoreOf) -> dict[str, list[s
     found = store.entries_by_id(body.ids)
     if set(body.ids) - set(found):
         raise not_found()
-    standing = [one.entry.id for one in found.values() if one.is_standing]
+    standing = [one for one in dict.fromkeys(body.ids) if found[one].is_standing]
     entries = [Retraction(one, person.name, new_id(), now(), SOURCE) for one in standing]
     return {"statuses": list(store.append(entries))}
 
