@@ -32,6 +32,14 @@ def estimators(n_jobs):
     ]
 
 
+@pytest.fixture(autouse=True)
+def as_in_a_terminal():
+    """Shells let commands in the background ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press_ctrl_c(done, n):
     assert n >= 4
     if done == 3:
