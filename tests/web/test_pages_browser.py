@@ -14,6 +14,7 @@ import pytest
 from benchmarks.app._served import wait_until
 
 from clew.answers import Answer, Question, new_id, now
+from clew.items import Item
 
 pytestmark = pytest.mark.browser
 
@@ -514,6 +515,23 @@ def test_history_takes_an_answer_back(full: Any, visit: Any) -> None:
     ann.page.get_by_role("button", name=re.compile("^Take back")).first.click()
     ann.page.get_by_text("taken back").wait_for()
     assert len(full.standing()) == n - 1
+
+
+@pytest.mark.slow
+def test_a_group_is_scrolled_to_its_end(make_site: Any, visit: Any) -> None:
+    """After the button's first press, what comes next comes by itself, however fast one scrolls."""
+    site = make_site([Item(f"note {i}", "text", text=str(i)) for i in range(400)], result=True)
+    ann = visit(site)
+    ann.go("/groups/0")
+    ann.page.locator("#more").click()
+    wait_until(
+        lambda: ann.page.evaluate(
+            "scrollTo(0, document.body.scrollHeight), document.getElementById('more').hidden"
+        ),
+        20,
+        "the end of the group",
+    )
+    assert len({one.get_attribute("data-id") for one in ann.page.locator(".pick").all()}) == 400
 
 
 @pytest.mark.slow

@@ -257,11 +257,14 @@ $$('.name-it, #rename').forEach(button => button.addEventListener('click', () =>
 // ---------------------------------------------------------------- more of a group, as one scrolls
 const more = $('#more');
 let loading = false;
+const near = new IntersectionObserver(seen => {
+  if (seen.some(one => one.isIntersecting) && more.dataset.started) loadMore();
+}, {rootMargin: '600px'});
 async function loadMore() {
   if (!more || loading || !more.dataset.after) return;
   more.dataset.started = loading = true;
   const reply =
-    await request(`${api}/groups/${data.group}?after=${more.dataset.after}&limit=120`).catch(problem => {
+    await request(`${api}/groups/${data.group}?after=${more.dataset.after}&limit=40`).catch(problem => {
       toast(problem.message);
       return null;
     });
@@ -273,6 +276,8 @@ async function loadMore() {
   more.dataset.after = reply.next ?? '';
   more.hidden = !reply.next;
   if (reply.next) more.textContent = t('group.more', {n: reply.n_items - reply.next});
+  near.unobserve(more);  // so that it is told again, also where the button stayed near
+  near.observe(more);
 }
 function strung(item, i) {
   const words = {knot: t('thread.knot'), fair: t('thread.fair'), doubt: t('thread.doubt')}[item.line];
@@ -289,9 +294,7 @@ function strung(item, i) {
 }
 if (more) {
   more.addEventListener('click', loadMore);
-  new IntersectionObserver(seen => {
-    if (seen.some(one => one.isIntersecting) && more.dataset.started) loadMore();
-  }, {rootMargin: '600px'}).observe(more);
+  near.observe(more);
 }
 
 // ---------------------------------------------------------------- news
