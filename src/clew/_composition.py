@@ -64,11 +64,7 @@ def check_part(
 
 
 def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]:
-    """Compute the affinity of rows to every fitted row, (n_rows, n_samples).
-
-    A similarity that learns features returns them from `transform`, so it has a method
-    `affinity_to_fitted` as well. For all others, `transform` returns affinities.
-    """
+    """Affinity of rows to fitted ones, (n_rows, n_samples); `transform` may return features."""
     measure = getattr(similarity, "affinity_to_fitted", similarity.transform)
     affinity: NDArray[np.floating] = measure(X)
     return affinity

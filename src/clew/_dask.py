@@ -75,10 +75,7 @@ class DaskRows:
 
 
 def in_blocks(X: Any) -> da.Array:
-    """Return a Dask array, or the values of a Dask data frame, in blocks of 65,536 rows.
-
-    Blocks that are empty or of different sizes are joined and divided.
-    """
+    """Return a Dask array, or the values of a Dask data frame, in equal blocks of 65,536 rows."""
     with clear_errors():
         rows = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
         if rows.ndim != 2:

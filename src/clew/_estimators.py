@@ -58,11 +58,7 @@ else:
 
 
 def guarded_fit(fit: F) -> F:
-    """Decorate `fit` or `partial_fit`: refuse misplaced answers, and undo changes on errors.
-
-    Answers given as `y`, or about ids in another order than the index of a data frame, are refused.
-    On errors the estimator is as before; `fit` starts without attributes of an earlier fit.
-    """
+    """Refuse answers as `y` or about ids in another order; on errors the estimator is as before."""
 
     @functools.wraps(fit)
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -14,10 +14,7 @@ from clew.exceptions import FileFormatError
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that gets its name, and replaces an older one, only when it is complete.
-
-    A hidden file in the same folder is flushed and renamed at the end, or removed on any error.
-    """
+    r"""Open a file that gets its name only when it is complete; on an error nothing is left."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")

@@ -75,11 +75,7 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class _OneBlasThread:
-    """Limits BLAS to one thread while any thread is inside.
-
-    BLAS has one number of threads a process: the first one in saves it, the last one out restores
-    it.
-    """
+    """Limits BLAS to one thread: it has one number a process; the last one out restores it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -111,11 +107,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 @contextmanager
 def one_library_thread() -> Iterator[None]:
-    """Limit BLAS and OpenMP to one thread within a ``with`` block.
-
-    Around many small problems, for which starting threads takes longer than the work. May be
-    nested.
-    """
+    """Limit BLAS and OpenMP, around small problems that take less than starting threads; nests."""
     # OpenMP keeps its number of threads for each calling thread: no two threads share it.
     with _libraries("openmp").limit(limits=1), one_blas_thread():
         yield

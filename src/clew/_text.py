@@ -155,19 +155,13 @@ def separator(sample: str, default: str = ",") -> str:
 
 
 def lacks_name(records: list[list[str]]) -> bool:
-    """Whether the first of the records has two fields or more, and one fewer than all others.
-
-    One other record is not enough: it may have a field too many.
-    """
+    """Whether the first of three records or more has at least two fields, one fewer than others."""
     width = len(records[0]) + 1
     return len(records) > 2 and width > 2 and all(len(fields) == width for fields in records[1:])
 
 
 def are_numbers_between_spaces(sample: str) -> bool:
-    """Whether the records below the first are numbers, as many in each as the first has fields.
-
-    If the first has one field fewer, the first field of the others may be text.
-    """
+    """Whether later records are as many numbers as the first has fields, or text and as many."""
     records = first_records(sample, " ")
     n_names = int(lacks_name(records))
     width = len(records[0]) + n_names

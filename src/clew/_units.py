@@ -65,11 +65,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of_mean_variance(cls, X: Floats) -> Self:
-        """Center on the mean and divide by one number, the root of the mean variance.
-
-        Constant features are left out of that mean, and become 0; the number is 1 if all are
-        constant.
-        """
+        """Center on the mean, divide by the root mean variance of features that vary, or by 1."""
         varies = (X[0] != X).any(axis=0)
         # The mean of equal numbers may differ from them by rounding, which would count as variance.
         origin = np.where(varies, X.mean(axis=0), X[0])
@@ -206,10 +202,7 @@ def _off_diagonal(columns: Floats) -> Floats:
 
 
 def _differ_in_most_rows(columns: Floats) -> bool:
-    """Whether columns have about as many values as there are rows.
-
-    The columns of a factorial design are uncorrelated too, but have a few values each.
-    """
+    """Whether columns have about as many values as rows: those of a factorial design have few."""
     weights = np.random.RandomState(0).normal(size=columns.shape[1])
     n_rows = len(np.unique(np.round(columns @ weights, 9)))
     n_values = [len(np.unique(np.round(values, 9))) for values in columns.T]

@@ -26,10 +26,7 @@ DIAGONAL_TOLERANCE = 1e-3
 
 
 class Allowed(NamedTuple):
-    """Allowed values of a parameter: names, None, bools, or numbers of a kind within a range.
-
-    The bounds are included, unless `low_open` or `high_open` is set.
-    """
+    """Allowed values of a parameter; bounds included unless `low_open` or `high_open` is set."""
 
     names: tuple[str, ...] = ()
     kind: type | None = None

@@ -68,10 +68,7 @@ _ALL_SILENCED = _AllSilenced()
 
 
 def all_silenced() -> AbstractContextManager[None]:
-    """Silence the warnings of other packages within a ``with`` block, in all threads.
-
-    Several threads may be within such blocks: the last one to leave restores the filters.
-    """
+    """Silence other packages' warnings in all threads; the last one to leave restores filters."""
     return _ALL_SILENCED
 
 

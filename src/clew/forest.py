@@ -276,10 +276,7 @@ def _grow_apart(
 def _grow_block(
     problem: Problem, links: Links, rules: Rules, outputs: Sequence[Any], block: tuple[int, int]
 ) -> list[Trees]:
-    """Grow the trees of one block, in several calls if their nodes do not fit in one.
-
-    `outputs` are leaves, orders, numbers of violated links and draws, of these trees.
-    """
+    """Grow a block of trees, in several calls if nodes do not fit; `outputs` are these trees'."""
     first, last = block
     n_features, n_total = problem.bins.shape
     sample = make_sample(n_total, problem.n_rows, len(links.weight), n_features)

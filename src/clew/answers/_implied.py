@@ -78,11 +78,7 @@ def expand(answer: Answer) -> list[tuple[int, int, int, float]]:
 
 
 def _of_which(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
-    """Yield "same" for the chosen group, "different" for those that were read before it, or all.
-
-    A group stands for one judgment, about its first example. Groups after the chosen one were not
-    read.
-    """
+    """Yield "same" for the chosen group, "different" for those read before, by first examples."""
     parts, chosen = answer.question.parts, answer.value
     first = 1
     for group, size in enumerate(parts[1:]):

@@ -309,10 +309,7 @@ def standing(entries: Iterable[Entry]) -> list[Answer | Edit]:
 def brought_back(
     entries: Iterable[Entry], ids: Iterable[Hashable], annotator: str = "", source: str = ""
 ) -> list[Entry]:
-    """Return the entries that bring items back which standing edits have set aside.
-
-    An edit is retracted; if it set aside further items, another one is in its place.
-    """
+    """Entries that bring items back: a retraction, and an edit about what else was set aside."""
     back = set(map(str, ids))
     found: list[Entry] = []
     for edit in entries:

@@ -136,10 +136,7 @@ def as_weight(value: object) -> float:
 
 
 def question_key(kind: Kind, items: Sequence[Item]) -> tuple[Kind, tuple[Item, ...]]:
-    """Return the kind and the items in an order that is the same for questions that ask the same.
-
-    The order in which a question names its rows does not matter, except the first of a triplet.
-    """
+    """Return the kind and the items in one order for all questions that ask the same."""
     if kind in ("which_of", "confirm"):
         return kind, tuple(items)
     first, *others = items

@@ -287,10 +287,7 @@ def collage(outcome: Outcome) -> bytes:
 
 
 def _band(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Draw the mean image of a group and its images, the most certain first.
-
-    Images of a digit other than the most frequent one of the group are colored.
-    """
+    """Draw a group's mean image and its images, the most certain first, other digits colored."""
     n_shown = min(len(rows), N_COLUMNS * N_LINES)
     shown = rows[np.linspace(0, len(rows) - 1, n_shown).astype(int)]
     cell = SIDE * ZOOM + 2 * GAP
@@ -330,10 +327,7 @@ NOTHING_LEFT = 3
 def ask_and_group(
     ctx: click.Context, folder: Path, *, n: int, jobs: int, quiet: bool
 ) -> tuple[int, dict[str, Any]]:
-    """Ask a person about the pictures, group them, and write a report.
-
-    Returns the exit status and what ``--json`` prints.
-    """
+    """Ask a person, group the pictures, write a report; return exit status and JSON."""
     words = Words(quiet=quiet)
     check_folder(folder)
     pictures = load_pictures()

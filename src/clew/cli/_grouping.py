@@ -375,10 +375,7 @@ PAUSE = 0.5
 
 
 def run_in_project(job: Job) -> dict[str, Any]:
-    """Group the items of a project; return its status.
-
-    Files of options are written too. Groups of other methods than guided go to files alone.
-    """
+    """Group a project's items and write the files of options; only guided groups are published."""
     assert job.project is not None
     if job.method != "guided":
         return run(job)

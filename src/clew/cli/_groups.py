@@ -143,10 +143,7 @@ def _doubted_answers(model: Any) -> list[Doubted]:
 
 
 def about_numbers(violated: Mapping[int, int], probabilities: Mapping[int, float]) -> str:
-    """Say how many answers each number of groups violates, the chosen one first.
-
-    Empty if there are no alternatives, and the answers decide the number.
-    """
+    """Say how many answers each number of groups violates, the chosen first; "" if alone."""
     best = max(probabilities.values(), default=1.0)
     (n_groups, n), *others = violated.items()
     verb = "violates" if n_groups == 1 else "violate"
@@ -383,10 +380,7 @@ def explain_text(found: Explanation, name: Name, titles: Sequence[str]) -> str:
 
 
 def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list[str]:
-    """Return what decided: answers about both rows, chains of answers, and near rows.
-
-    `skip` are positions of answers that are left out.
-    """
+    """Return what decided (answers, chains, near rows), without the answers at positions `skip`."""
     answers = [_answer(one, name) for at, one in enumerate(found.answers) if at not in skip]
     if len(answers) > MOST_NAMED:
         answers = [*answers[:MOST_NAMED], f"and {len(answers) - MOST_NAMED} more answers"]

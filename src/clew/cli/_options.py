@@ -253,8 +253,7 @@ def check_outputs(
 ) -> None:
     """Refuse to overwrite an input, one output with another, and - where a file is needed.
 
-    `inputs` and `outputs` are the options for files, with what each file holds, in words. With
-    `table`, the option output may be -, the standard output; with ``--json`` it is then that file.
+    Options with what each file holds, in words; of ``table``, - is the standard output.
     """
     if table and str(options["output"]) == "-":
         options["output"] = None

@@ -30,10 +30,7 @@ Standardize = bool | Literal["auto"]
 def rows_of_project(
     place: Path, words: Words, standardize: Standardize, drop: Sequence[str] = ()
 ) -> Rows:
-    """Return the rows of a project's items, without those that are set aside.
-
-    `drop` are columns of rows that are not used.
-    """
+    """Return the rows of items that are not set aside, without the columns `drop`."""
     from clew.worker import rows_of
 
     with project_and_store(place) as (project, store):

@@ -86,10 +86,7 @@ def report_page(
     first: tuple[str, str, str] | None = None,
     **others: Any,
 ) -> str:
-    """Return the report, as HTML.
-
-    `first` is a section before all others, and `others` replace or add to what the template gets.
-    """
+    """Return the report, as HTML: `first` before all sections, `others` go to the template."""
     items, groups, summary = found.items, found.groups, found.summary
     traits = group_traits(items.frame, items.columns, groups.label)
     columns = columns_to_show(items.frame, items.columns, traits, groups.label, MOST_COLUMNS)
@@ -474,10 +471,7 @@ def _values(
 
 
 def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
-    """Name what sets a group apart, the largest difference first; empty if nothing does.
-
-    Differences that gain less than they cost are left out: those of few rows may be random.
-    """
+    """Name what sets a group apart, largest first; not what gains less than it costs."""
     # A rare category is left out: a frequent one of the same column says the same.
     sizes = [
         float(abs(one.differences[group]) if one.category is None else one.differences[group])

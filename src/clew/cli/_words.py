@@ -44,10 +44,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; refuse an option with a value that is given twice, not drop the first.
-
-        click keeps the last one: the answers of the first of two files would be lost.
-        """
+        """Find the command; refuse an option given twice: click would drop the first one."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             own = click.Context(command, info_name=name, parent=ctx, resilient_parsing=True)
@@ -164,11 +161,7 @@ class Words:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Advance]:
-        """Show progress while the block runs: a bar on a terminal, else a line every few seconds.
-
-        A bar on a terminal, else a line every few seconds. Yields a function of steps done and of
-        all steps.
-        """
+        """Show a bar on a terminal, else a line every few seconds; yields `Advance`."""
         with self._announced_compilation():
             if not self.has_bar:
                 yield self._lines(what)

@@ -108,10 +108,7 @@ def serve(
 
 
 def begin_project(place: Path) -> subprocess.Popen[bytes] | None:
-    """Begin to make a project of a folder or a table that is none yet.
-
-    Another process reads it, so that this one stays small, while this one loads what it serves.
-    """
+    """Make a project of a folder or table in a process of its own, so that this one stays small."""
     from clew.collections import Project
 
     if not place.exists():

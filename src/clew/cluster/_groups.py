@@ -23,10 +23,7 @@ def best_start(
     objective: Callable[[Run], float],
     callback: Progress | None = None,
 ) -> Run | None:
-    """Run a method once from each seed; return the first run of lowest objective, None if all fail.
-
-    Only the best run so far is kept in memory.
-    """
+    """Return the run of lowest objective, the first of equals; None if all fail. Keeps one run."""
     best: Run | None = None
     lowest = float("inf")
     for done, seed in enumerate(seeds, start=1):
@@ -39,11 +36,7 @@ def best_start(
 
 
 def fill_empty(labels: Labels, n_groups: int, choose: Callable[[int, Labels], int]) -> None:
-    """Move one row into each empty group, in place; a row may stand for a must-link component.
-
-    ``choose(group, size)`` returns the row to move, or -1 to leave further groups empty; size
-    (n_groups,).
-    """
+    """Fill empty groups in place with ``choose(group, size)``: a row or -1; size (n_groups,)."""
     size = np.bincount(labels, minlength=n_groups)
     for group in np.flatnonzero(size == 0).tolist():
         row = choose(group, size)
@@ -56,10 +49,7 @@ def fill_empty(labels: Labels, n_groups: int, choose: Callable[[int, Labels], in
 def costliest_row(
     labels: Labels, cost: NDArray[np.float64], least: float
 ) -> Callable[[int, Labels], int]:
-    """Return a choice for `fill_empty`: the row that costs most in its own group, if above `least`.
-
-    labels (n_rows,), the array that `fill_empty` changes; cost (n_rows,).
-    """
+    """For `fill_empty`: the row that costs most, cost (n_rows,), if above `least`."""
 
     def choose(_: int, size: Labels) -> int:
         gain = np.where(size[labels] > 1, cost, -np.inf)

@@ -46,11 +46,7 @@ def kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
 ) -> KMeansRun:
-    """Cluster rows by Lloyd's algorithm; return the start of lowest inertia of `n_init`.
-
-    A start ends when the squared shift of all centers is at most `tol` times the mean variance of
-    X.
-    """
+    """Lloyd's algorithm, `n_init` times; ends when centers shift by `tol` of the mean variance."""
     random = check_random_state(random_state)
     mean = X.mean(axis=0)
     rows = np.ascontiguousarray(X - mean)
@@ -72,10 +68,7 @@ def _seeds(
     n_clusters: int,
     random: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Choose rows by k-means++, each as the best of several candidates.
-
-    As scikit-learn's `kmeans_plusplus`, whose validation takes longer than these distances.
-    """
+    """k-means++, several candidates each; scikit-learn's validation takes longer than distances."""
     n = len(rows)
     n_candidates = 2 + int(np.log(n_clusters))
     chosen = np.empty(n_clusters, np.int64)
@@ -142,10 +135,7 @@ def _moved_centers(
 
 
 class Seeds(Protocol):
-    """A kind of centers for k-means++: one array, with a center for each entry of the first axis.
-
-    Centers are features for means, and row numbers for medoids.
-    """
+    """Centers for k-means++ along the first axis: features for means, rows for medoids."""
 
     weight: NDArray[np.float64]
     """Number of rows of each component, (n_components,)."""
@@ -171,10 +161,7 @@ class Centers(Seeds, Protocol):
 
 
 class Means:
-    """Means of features; a cost is a sum of squared distances.
-
-    X (n_samples, n_features), component (n_samples,).
-    """
+    """Means of X (n_samples, n_features) in component (n_samples,); costs are squared distances."""
 
     def __init__(self, X: NDArray[np.float64], component: NDArray[np.int64]) -> None:
         n = int(component.max()) + 1
@@ -211,10 +198,7 @@ class Means:
 
 
 class Medoids:
-    """Medoids of groups: rows of lowest sum of distances to their group; a cost is such a sum.
-
-    distances (n_samples, n_samples), component (n_samples,).
-    """
+    """Rows of lowest summed distances (n_samples, n_samples) in component (n_samples,)."""
 
     def __init__(self, distances: NDArray[np.float64], component: NDArray[np.int64]) -> None:
         self._distances, self._component = distances, component
@@ -257,10 +241,7 @@ class Medoids:
 def plus_plus(
     centers: Seeds, n_centers: int, random: np.random.RandomState, given: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Choose centers by k-means++ (Arthur and Vassilvitskii, SODA 2007), after those given.
-
-    Of several candidates for a center, the one that lowers the total cost most is kept.
-    """
+    """k-means++ (Arthur and Vassilvitskii, SODA 2007), the best of several candidates each."""
     if given is None:
         heap = np.cumsum(centers.weight)
         first = np.searchsorted(heap, random.uniform() * heap[-1], side="right")
@@ -285,20 +266,14 @@ def group_means(
     labels: NDArray[np.int64],
     before: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the mean of each group, `before` where it is empty; rows are multiplied by weights.
-
-    rows (n_rows, n_features), weight (n_rows,), labels (n_rows,), before (n_groups, n_features).
-    """
+    """Weighted mean (n_groups, n_features) of each group's rows; `before` where it is empty."""
     sums, mass = np.zeros_like(before), np.zeros(len(before))
     add_groups(rows, weight, labels, sums, mass)
     return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
 
 
 def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find the nearest center of each row, without overflow of large features.
-
-    X (n_rows, n_features), centers (n_groups, n_features); returns (n_rows,).
-    """
+    """Find each row's nearest center, (n_rows,), without overflow of large features."""
     units = Units.around_mean(centers)
     units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
     with one_blas_thread():

@@ -224,10 +224,7 @@ class SimilarityClustering(ConstrainedClusterer):
 def _votes(
     affinity: NDArray[np.floating], group: NDArray[np.int64], n_neighbors: int
 ) -> NDArray[np.float64]:
-    """Return the total affinity of the nearest fitted rows by group, (n_rows, n_groups).
-
-    Among fitted rows of equal affinity, the first are used.
-    """
+    """Affinity of the nearest fitted rows, the first of equals, by group, (n_rows, n_groups)."""
     row, column = np.nonzero(largest_entries(affinity, n_neighbors))
     votes = np.zeros((len(affinity), group.max() + 1))
     np.add.at(votes, (row, group[column]), affinity[row, column])

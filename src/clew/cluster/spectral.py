@@ -178,10 +178,7 @@ class SpectralClustering(Clusterer):
 
 
 def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Return the leading eigenvectors of the normalized affinity, each row scaled to length one.
-
-    graph (n, n); returns (n, n_components).
-    """
+    """Leading eigenvectors of the normalized affinity, rows of length one, (n, n_components)."""
     degree = graph.sum(axis=1)
     scale = diags_array(
         np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)

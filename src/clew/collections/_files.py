@@ -216,10 +216,7 @@ def items_of_folder(
     n_jobs: int | None = None,
     callback: Advance | None = None,
 ) -> tuple[list[Item], list[LeftOut], list[str]]:
-    """Return an item for each media file of a folder, those left out with reasons, and notes.
-
-    Without `kind`, the items are the files of the most frequent kind.
-    """
+    """Items of a folder's media, of the most frequent kind if None; those left out; notes."""
     names: dict[str, list[str]] = {each: [] for each in ENDINGS}
     left_out: list[LeftOut] = []
     n_others = 0

@@ -105,10 +105,7 @@ def items_of_sheet(
     kind: str | None,
     facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]],
 ) -> tuple[list[Item], list[LeftOut]]:
-    """Return the items of a table, and those left out with reasons.
-
-    A column `path` makes media, `text` texts; other columns are `meta`, or shown where both lack.
-    """
+    """Items of a table, and those left out; a column `path` makes media, `text` texts."""
     rest = dict(sheet.cells)
     lower = {name.lower(): name for name in rest}
     if "kind" in rest and {"columns", "meta"} & rest.keys():
@@ -189,10 +186,7 @@ def _region(
 
 
 def relative_path(name: object, folder: Path, root: Path) -> str:
-    """Return the path of a file that a table names, relative to the root of the collection.
-
-    A relative path is one from the folder of the table, or from the root.
-    """
+    """Path of a file, relative to the root; tables name it from their folder, or from the root."""
     text = str(name).strip().replace("\\", "/")
     if not text or "\0" in text:
         raise ValueError("the path is empty" if not text else "the path is not valid")
@@ -308,10 +302,7 @@ def is_coco(path: Path) -> bool:
 def items_of_coco(
     path: Path, root: Path, facts_of: Callable[[Sequence[str]], Mapping[str, FileFacts | LeftOut]]
 ) -> tuple[list[Item], list[LeftOut], list[str]]:
-    """Return an item for each box, those left out with reasons, and notes.
-
-    The id is the name of the image and the id of the annotation, "img/1.jpg#17".
-    """
+    """Return items, a box each, "img/1.jpg#17" by image and annotation, those left out, notes."""
     images, annotations, categories = _parts(path)
     left_out: list[LeftOut] = []
     paths: dict[Any, str] = {}

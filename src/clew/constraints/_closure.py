@@ -241,8 +241,7 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
 def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
     """Return the only groups that the answers allow, (n_samples,); None if they leave a choice.
 
-    Where pairs leave one, answers about three rows count as the pairs that they imply. None, too,
-    if any answer contradicts another one. Weight 0 and don't-knows are ignored.
+    None, too, if any answers contradict each other. Weight 0 and don't-knows are ignored.
     """
     used = known.select(**{
         PARAMETER[table.kind]: (table.weights > 0) & (table.answers != DONT_KNOW)

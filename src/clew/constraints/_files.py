@@ -158,10 +158,7 @@ def _read(
 
 
 def named_rows(path: FilePath, layout: Layout | None = None) -> tuple[list[str], bool]:
-    """Return the ids of the rows that answers name, and whether these are ids or row numbers.
-
-    Ids are in the order in which answers name them; row numbers run from 0 to the largest one.
-    """
+    """Ids that answers name, in their order, or row numbers up to the largest; and which."""
     is_json = Path(path).suffix.lower() == ".jsonl"
     layout = layout or Layout()
     return _named_rows(
@@ -326,10 +323,7 @@ def write_jsonl(path: FilePath, answers: AnswerColumns) -> None:
 def as_own_columns(
     names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout, *, by_id: bool
 ) -> tuple[list[str], list[Sequence[object]]]:
-    """Rename columns to those of `Constraints.to_csv`, and add the column `kind`.
-
-    The answer may be the item that was chosen, or its column. Names of `to_csv` stay as they are.
-    """
+    """Rename columns to those of `to_csv`; the answer may be the item chosen, or its column."""
     plain = [_plain_name(str(name)) for name in names]
     named = dict(zip(plain, columns, strict=True))
     for name in {*IS_SAME} & {*named}:

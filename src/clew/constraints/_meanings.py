@@ -319,10 +319,7 @@ def pair_from_rank(ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 
 
 def inequalities_of(answers: Constraints) -> Relations:
-    """Return the comparisons that answers imply, in their order: a triplet one, an odd row two.
-
-    The distances from the odd row to each of the others are larger than that between the others.
-    """
+    """Comparisons that answers imply, in their order: a triplet one, an odd row two."""
     return _relations(answers, INEQUALITIES)
 
 

@@ -55,10 +55,7 @@ class Judgments(NamedTuple):
     """`SAME` or `DIFFERENT`, (m,)."""
 
     def agrees(self, rows: Ints, answers: Ints) -> NDArray[np.bool_]:
-        """Return for the answers in the rule's scope whether the rule says the same.
-
-        The scope of a rule that says "same" only is all pairs that its pairs connect.
-        """
+        """Whether answers in scope (of "same": all pairs that it connects) agree with it."""
         if self.is_grouping:
             group = self._components(rows)
             is_in = group[rows[:, 0]] == group[rows[:, 1]]
@@ -97,10 +94,7 @@ class Judgments(NamedTuple):
 
 
 def weight_of_rule(n_right: float, n_wrong: float) -> tuple[float, float]:
-    """Return error rate and weight of a rule, after checks by people that agreed or did not.
-
-    The rate is the mean of its posterior plus half a deviation; the weight is in [0, 1].
-    """
+    """Error rate, posterior mean plus half a deviation, and weight in [0, 1]."""
     a, b = PRIOR
     agree = (1 - RATES) * (1 - CHECK_ERROR) + RATES * CHECK_ERROR
     log_p = (a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES)
@@ -220,10 +214,7 @@ def _members(groups: Ints) -> list[Ints]:
 
 
 def tree_pairs(groups: Ints, X: Floats | None) -> Ints:
-    """Pairs that connect each group: a minimum spanning tree of its nearest neighbors, (m, 2).
-
-    A group that is really two is parted by few answers then. Without features, rows in order.
-    """
+    """Minimum spanning trees, (m, 2): few answers part two groups. Without X, in order."""
     found = [np.empty((0, 2), np.int64)]
     for rows in _members(groups):
         if X is None:

@@ -29,10 +29,7 @@ _WHOLE_FLOAT: Final = re.compile(r"([+-]?[0-9]+)\.0*")
 
 
 class RowIds:
-    """The id of each row.
-
-    Looked up by value, then by text: 17, 17.0, "17" and " 17 " all find the row with the id 17.
-    """
+    """The id of each row, found by value, then by text: 17, 17.0, "17" and " 17 " are one."""
 
     __slots__ = ("_by_text", "_row_of", "names")
 

@@ -193,10 +193,7 @@ def make_face_like(
 def _sizes(
     total: int, n_middle: int, class_sizes: tuple[int, int], rng: RandomState
 ) -> NDArray[np.int64]:
-    """Return the sizes of all classes: the limits, and sizes between them that add up to a total.
-
-    Logarithms of sizes are powers of uniform numbers; the power is found by bisection.
-    """
+    """Sizes between limits by a power law; bisection finds the exponent for the total."""
     smallest, largest = class_sizes
     uniform = rng.uniform(size=n_middle)
     span, low, high = np.log(largest / smallest), -20.0, 20.0

@@ -57,37 +57,7 @@ def files_of(
     name: str = "",
     individuals: bool = False,
 ) -> dict[str, bytes]:
-    """Return the files of an export by their names.
-
-    Parameters
-    ----------
-    what : {"groups", "exemplars", "doubtful", "answers", "affinity", "all"}
-        What is exported. "all" are the files of `clew.store.export_all`, which make the project
-        again, and the tables that spreadsheets read.
-    store : Store
-        The store of the project.
-    as_ : str, default=""
-        One of ``FORMS[what]``. Empty: the first of them.
-    root : Path, default=None
-        Folder of the media, which COCO, Label Studio, FiftyOne and Camtrap DP need.
-    name : str, default=""
-        Name of the project, for Camtrap DP.
-    individuals : bool, default=False
-        Camtrap DP: whether groups are animals, not species.
-
-    Returns
-    -------
-    dict of str to bytes
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is no such form.
-    InvalidDataError
-        If there are no groups yet, or an item has not what the form needs.
-    MissingDependencyError
-        If Parquet is wanted, and pyarrow is not installed.
-    """
+    """Return the files of an export by their names; `what` and `as_` are those of `FORMS`."""
     form = as_ or FORMS[what][0]
     if form not in FORMS[what] or form == "folders":
         raise InvalidParameterError(f"{what} as {form}: use one of {', '.join(FORMS[what])}")
@@ -263,10 +233,7 @@ def _check_place(root: Path, folder: Path, how: str) -> None:
 def apply(
     steps: Sequence[Step], members: Sequence[Member], root: Path, folder: Path
 ) -> Iterator[Step]:
-    """Do what a plan says, one step at a time; yield each step that is done.
-
-    Each step is in the log before it is done, so what an interruption leaves can be undone.
-    """
+    """Do a plan's steps, each logged before it is done, so that all can be undone."""
     from clew.items import Media
 
     item_of = {member.item.id: member.item for member in members}

@@ -185,10 +185,7 @@ def coco(members: Sequence[Member], root: Path) -> dict[str, bytes]:
 
 
 def label_studio(members: Sequence[Member], root: Path) -> dict[str, bytes]:
-    """Return tasks of Label Studio with the groups as predictions, and the labeling interface.
-
-    Media are named as Label Studio's local storage serves them, with `root` as its folder.
-    """
+    """Label Studio's tasks, with groups as predictions, and its labeling interface."""
     _check_kinds(members, tuple(LABEL_STUDIO), "Label Studio")
     kinds = {member.item.kind for member in members}
     if len(kinds) > 1:
@@ -264,10 +261,7 @@ def _interface(tag: str, kind: str, titles: Sequence[str], has_boxes: bool) -> s
 
 
 def fiftyone(members: Sequence[Member], root: Path) -> dict[str, bytes]:
-    """Return a data set of FiftyOne: labels, and a list of the files, which stay where they are.
-
-    Images become a FiftyOneImageClassificationDataset, boxes a FiftyOneImageDetectionDataset.
-    """
+    """FiftyOne's data set of images or boxes, and a list of the files, which stay in place."""
     _check_kinds(members, ("image",), "FiftyOne")
     has_boxes = any(member.item.region for member in members)
     sizes = _sizes(root, members) if has_boxes else {}
@@ -328,10 +322,7 @@ WHERE: Final = "clew add items.csv with the columns id, path, deployment, latitu
 def camtrap_dp(
     members: Sequence[Member], root: Path, *, name: str, individuals: bool = False
 ) -> dict[str, bytes]:
-    """Return a data package: deployments, media, and an observation for each item.
-
-    A group is named after the species, or with `individuals` it is an animal.
-    """
+    """Camtrap DP; groups are species, or with `individuals` animals."""
     _check_kinds(members, ("image",), "Camtrap DP")
     known = [_columns(member) for member in members]
     sizes = _sizes(root, members) if any(member.item.region for member in members) else {}

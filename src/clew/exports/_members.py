@@ -22,28 +22,7 @@ BETWEEN, AGAINST = "between groups", "goes against an answer"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An item and its group.
-
-    Parameters
-    ----------
-    item : Item
-        The item.
-    group : int or None
-        Lasting id of its group; None if it is in none.
-    name : str
-        Name of the group; empty if it has none.
-    confidence : float or None
-        Probability of the group.
-    exemplar : int or None
-        Its place among the examples of its group, from 0; None if it is none of them.
-    doubt : str
-        Why somebody should look at the item again; empty if there is no reason.
-    n_answers : int
-        Number of answers about it.
-    subgroup : int or None
-        Number of its part of the group, from 0, the largest part first: the items that people's
-        answers hold together. None if no answer joins it to another item of its group.
-    """
+    """An item, its lasting group or None, and its places among examples and parts, from 0."""
 
     item: Item
     group: int | None
@@ -71,24 +50,7 @@ def members_of(
     names: Mapping[int, str],
     entries: Iterable[Entry],
 ) -> list[Member]:
-    """Return each item with its group.
-
-    Parameters
-    ----------
-    items : sequence of Item
-        All items of a project.
-    result : dict or None
-        `SessionResult.to_dict()` of its newest result; None: no groups yet.
-    names : dict of int to str
-        Names of groups by their ids.
-    entries : iterable of Answer, Edit or Retraction
-        The entries that stand.
-
-    Returns
-    -------
-    list of Member
-        In the order of the items.
-    """
+    """Each item with its group in `result`, `SessionResult.to_dict()` (None: no groups yet)."""
     told = list(entries)
     n_answers = Counter(
         str(name)
@@ -204,25 +166,7 @@ class Doubt:
 
 
 def doubts_of(store: Store, body: Mapping[str, Any] | None = None) -> list[Doubt]:
-    """Return the doubtful entries of the newest result that still stand, the worst first.
-
-    Parameters
-    ----------
-    store : Store
-        The store of the project.
-    body : mapping, default=None
-        The newest result, if it was read already.
-
-    Returns
-    -------
-    list of Doubt
-        An edit is in it once, with the most doubtful of the answers that it implies.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is no result yet.
-    """
+    """Doubtful entries that still stand, worst first; an edit once, with its worst answer."""
     if body is None:
         result = store.result()
         if result is None:

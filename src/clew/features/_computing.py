@@ -275,10 +275,7 @@ MOST_PARAMETERS = 500
 
 
 class Cache:
-    """A SQLite file; where that is impossible (a full disk, a damaged file), nothing is kept.
-
-    Each call of `keep` is one transaction, so a process that is killed loses one batch.
-    """
+    """A SQLite file, one transaction a `keep`; where it cannot be written, nothing is kept."""
 
     def __init__(self, folder: Path | None) -> None:
         self._database: sqlite3.Connection | None = None

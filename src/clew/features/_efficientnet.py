@@ -183,10 +183,7 @@ def tensors_of(file: BinaryIO) -> Weights:
 
 
 def as_onnx(weights: Weights) -> bytes:
-    """Build the network up to the average over its last layer, (n, 1280).
-
-    Batch normalization is folded into convolutions, which are padded as TensorFlow pads.
-    """
+    """Build the network up to its average, (n, 1280); normalization is folded in."""
     graph = Graph()
     bounds = graph.constant(0.0), graph.constant(6.0)
 

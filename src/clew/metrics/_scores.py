@@ -302,10 +302,7 @@ def _differ(true: NDArray[np.int64], given: NDArray[np.int64]) -> NDArray[np.boo
 def weighted_auc(
     is_positive: NDArray[np.bool_], score: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> float:
-    """Return the area under the ROC curve: how often a positive scores above a negative.
-
-    scikit-learn's `roc_auc_score` replaces the warning filters of the whole process while it runs.
-    """
+    """Area under the ROC curve; scikit-learn's replaces the whole process's warning filters."""
     _, place = np.unique(score, return_inverse=True)
     positive = np.bincount(place, weight * is_positive)
     negative = np.bincount(place, weight * ~is_positive)

@@ -79,11 +79,7 @@ Pair = tuple[int, int]
 
 
 class KnownPairs:
-    """The pairs that answers imply, directly or through chains of must-links.
-
-    The larger total weight of repeated answers counts. A pair that contradicts earlier ones is
-    `set_aside`. With `representative`, (n,), rows stand for others.
-    """
+    """Pairs that answers imply, in chains too; those against earlier ones are `set_aside`."""
 
     def __init__(self, n_samples: int, representative: NDArray[np.integer] | None = None) -> None:
         self.n_samples = n_samples

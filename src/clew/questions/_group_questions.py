@@ -105,10 +105,7 @@ def about(question: Question) -> tuple[int, ...]:
 def chosen_apart(
     n: int, ranked: Sequence[Ranked], fragments: Fragments, pending: Sequence[Question]
 ) -> list[Question]:
-    """Choose at most `n` questions, the best first, for the same time as `pending` ones.
-
-    While there are such, no two compare the same row, nor show the same fragments.
-    """
+    """Choose at most `n`, best first, none with rows or fragments of another if possible."""
     by_rate = [each.question for each in sorted(ranked, key=lambda each: -each.rate)]
     rows: set[int] = set()
     cores: set[int] = set()
@@ -140,11 +137,7 @@ def chosen_apart(
 def which_of_questions(
     same: Same, fragments: Fragments, taken: Flags, error: float, seconds: SecondsModel, n: int
 ) -> list[Ranked]:
-    """Return up to `n` which-of questions, about an item each, the best first.
-
-    As many groups as tell most per second, in the order of their probabilities; none whose pairs
-    with the item are all `taken`.
-    """
+    """Up to `n` which-of questions, best first, each of the groups that tell most per second."""
     error = float(np.clip(error, *RATES))
     example = _free_examples(fragments, taken)
     p = np.where(example >= 0, np.take_along_axis(same, np.maximum(example, 0), 1), -1.0)
@@ -178,10 +171,7 @@ def which_of_questions(
 
 
 def _free_examples(fragments: Fragments, taken: Flags) -> Ints:
-    """First example of each fragment that may be compared with each row, or -1, (n_rows, m).
-
-    A fragment is not compared with its own most typical row, nor a row with itself.
-    """
+    """Return an example of each fragment to compare with each row, or -1, (n_rows, m)."""
     n, m = len(taken), len(fragments.size)
     found = np.full((n, m), -1)
     for column in fragments.examples.T[::-1]:
@@ -194,21 +184,9 @@ def _free_examples(fragments: Fragments, taken: Flags) -> Ints:
 
 
 def hit_probabilities(p: Same, between: Same) -> Floats:
-    """Probability that each group is the first right one, (n, m).
+    """Probability that each group is the first right one, (n, m); negative `p` (n, m): not shown.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n, m)
-        Probability that the item is in each group, in the order in which they are read; negative
-        for a group that is not shown.
-    between : ndarray of shape (n, m, m)
-        Probability that two of the groups are one.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        An item in a group that is one with an earlier group is found there already. What is left of
-        each row's sum to 1 is the probability of "none of these".
+    An item in a group that is one, `between` (n, m, m), with an earlier group is found there.
     """
     hit = np.zeros(p.shape)
     left = np.ones(len(p))
@@ -220,10 +198,7 @@ def hit_probabilities(p: Same, between: Same) -> Floats:
 
 
 def choice_information(states: Floats, error: float) -> Floats:
-    """Mutual information of a choice and the truth, in nats, (n,).
-
-    `states` are the probabilities of the choices, (n, m). A wrong answer is any of the others.
-    """
+    """Mutual information of choice and truth, in nats, (n,); states (n, m), any other is wrong."""
     n_others = states.shape[1] - 1
     chosen = np.clip(states * (1 - error) + (1 - states) * error / n_others, 1e-12, 1.0)
     noise = -(1 - error) * np.log(1 - error) - error * np.log(error / n_others)
@@ -239,11 +214,7 @@ def confirm_questions(
     seconds: SecondsModel,
     n_asked: int = 0,
 ) -> list[Ranked]:
-    """Return the best screen of members for each fragment, the best first.
-
-    Members of a present group other than that of the examples are a part of their own. Every fourth
-    screen has a planted stranger, as `n_asked` counts them.
-    """
+    """Best screen for each fragment, best first; each fourth of `n_asked` has a stranger."""
     error = float(np.clip(error, *RATES))
     first, weight = fragments.first, fragments.weights()
     p = np.clip(same[first], 1e-6, 1 - 1e-6)
@@ -306,10 +277,9 @@ def group_examples(
     hidden: Sequence[int],
     n: int,
 ) -> list[int]:
-    """Return `n` typical rows of the group of a row; none if fewer than three others surely are.
+    """Up to `n` typical rows, three or more, of a row's group, whatever is known of rows `hidden`.
 
-    What is known of the rows `hidden` is not looked at, so that in a question about these examples
-    tell nothing of the answer. `probabilities` takes pairs of rows, (n_pairs, 2).
+    The examples in a question would else tell its answer; probabilities of pairs (n_pairs, 2).
     """
     others = np.setdiff1d(np.arange(n_rows), [row, *hidden])
     same = probabilities(np.column_stack([np.full(len(others), row), others]))

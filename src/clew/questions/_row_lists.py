@@ -47,11 +47,7 @@ class Start(NamedTuple):
     """Position of each row among the candidates, or -1, (n_samples,)."""
 
     def nearness(self, at: int) -> Floats:
-        """Score how probable it is that each candidate is in the same group as a given one.
-
-        Weighted log-odds of the share of common rows, minus the weighted distance in units of the
-        distances within the two subclusters; (n_candidates,).
-        """
+        """Log-odds of common rows minus distance in units of both's, (n_candidates,)."""
         apart = self.distances.block(self.rows[at : at + 1], self.rows)[0]
         unit = np.sqrt(self.density * self.density[at])
         apart = np.divide(apart, unit, out=np.full(len(unit), FARTHEST), where=unit > 0)
@@ -126,10 +122,7 @@ class RowLists:
     def list_nearest(
         self, at: int, is_elsewhere: NDArray[np.bool_], members: Sequence[Sequence[int]]
     ) -> None:
-        """List the members of a subcluster, and the rows nearest to them on the average.
-
-        If these rows do not suffice, rows of other subclusters, and then the center, are listed.
-        """
+        """List members and the rows nearest to all; then others' rows, and last the center."""
         own = np.asarray(members[at])
         mean = self._distances.block(own, None).mean(axis=0)
         mean[is_elsewhere] = np.inf

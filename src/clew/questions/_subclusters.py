@@ -52,11 +52,7 @@ class Seen(NamedTuple):
 
 
 class Subclusters:
-    """Subclusters, changed by answers in their order.
-
-    `members` and `owner` say where answers put rows, the center first; `row_votes` are sums of
-    answers.
-    """
+    """Subclusters after answers; `members` has the center first, `row_votes` sum answers."""
 
     def __init__(self, start: Start, error: float | None) -> None:
         self.start = start

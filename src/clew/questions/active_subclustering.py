@@ -254,10 +254,7 @@ def _values(state: Subclusters) -> Floats:
 
 
 def _add_values_of_checks(state: Subclusters, worth: Floats, within: Floats) -> None:
-    """Raise the value of questions about further rows of two subclusters called the same.
-
-    If all pairs of the present rows were asked, only a further row can check the answer "same".
-    """
+    """Further rows matter more once all pairs of the present rows of a "same" were asked."""
     for at, votes in enumerate(state.votes):
         for other, (vote, n) in votes.subclusters.items():
             if vote > 0 and worth[at, other] > 0 and n >= _n_pairs(state, at, other):

@@ -215,10 +215,9 @@ class Change(NamedTuple):
 
 
 class Changes:
-    """The expected changes of the groups by answers about pairs.
+    """Expected changes by answers about pairs; asked pairs have infinite `probabilities`.
 
-    Unasked pairs have finite `probabilities`. Heuristic H1: must-links below `skip_below` change
-    nothing; H2, `is_local`: only the groups of the pair change.
+    H1: must-links below `skip_below` change nothing; H2, `is_local`: only the pair's groups change.
     """
 
     def __init__(
@@ -247,11 +246,7 @@ class Changes:
         return a, b
 
     def best_first(self) -> Iterator[Change]:
-        """Return the best pair of each block, the largest expected change first.
-
-        The probability that groups change bounds the change, which is computed only where that
-        exceeds others.
-        """
+        """Best pair of each block, best first; computed only where the bound is higher."""
         is_done = ~np.isnan(self._agreement) | (self._bound == 0)
         expected = np.where(is_done, self._bound * (1 - np.nan_to_num(self._agreement)), -1.0)
         order = np.flatnonzero(~is_done)

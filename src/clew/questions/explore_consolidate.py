@@ -120,10 +120,7 @@ class Neighborhoods:
         self._from_seen[first] = -1
 
     def questions(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs that decide where rows belong, in the order of the search.
-
-        None is answered yet. After a question about a row, the search goes on with other rows.
-        """
+        """Pairs, none answered, that decide where rows belong, in the search's order."""
         while (self._from_seen >= 0).any():
             is_exploring = len(self._rows) < self._n_clusters
             row = int(self._from_seen.argmax()) if is_exploring else self._next_row(self._from_seen)
@@ -134,10 +131,7 @@ class Neighborhoods:
             self._from_seen[row] = -1
 
     def groups(self) -> Integers:
-        """Assign the rows in no neighborhood to the nearest medoid.
-
-        If there are fewer neighborhoods than groups, rows far from all others are medoids, too.
-        """
+        """Assign other rows to the nearest medoid; far rows fill missing neighborhoods."""
         for _ in self.questions():
             pass
         seeds = [list(rows) for rows in self._rows]

@@ -147,10 +147,7 @@ class Chooser:
         return [one._replace(question=self._with_examples(one.question)) for one in found]
 
     def _with_examples(self, question: Question) -> Question:
-        """Show examples of the group of the first item beside it; of a pair, a coin says which is.
-
-        Beside one item alone: those of both would say whether their groups are one.
-        """
+        """Show examples beside one item only, by a coin: beside both they would tell the answer."""
         if not self._n_examples or question.kind not in ("pair", "triplet"):
             return question
         ways = [question.rows]

@@ -90,10 +90,7 @@ def groups_before(previous: Any, ids: RowIds) -> Before:
 
 
 def matched(labels: Labels, before: Before) -> tuple[Labels, int]:
-    """Return the lasting id of the group of each row, and the smallest id that was never used.
-
-    As many items as possible keep the id of their group. Time O(n + k³) for k overlapping groups.
-    """
+    """Lasting ids, kept by most items, and the first unused one; O(n + k³) for k groups."""
     is_in = labels >= 0
     n_groups = int(labels.max(initial=-1)) + 1
     name = np.full(n_groups, -1, np.int64)
@@ -162,11 +159,7 @@ def confirmed(before: Labels, evidence: Evidence) -> NDArray[np.bool_]:
 
 
 def held(before: Before, after: Labels, evidence: Evidence, moves: Sequence[int] = ()) -> Labels:
-    """Return the new groups, in which confirmed items stay where no answer contradicts them.
-
-    A confirmed item leaves only for a group to which an answer about its group leads. Rows `moves`
-    are free.
-    """
+    """Return new groups; confirmed items move by answers about their group, or in `moves`."""
     old = before.groups
     is_moved = confirmed(old, evidence) & (old >= 0) & (after >= 0) & (after != old)
     is_moved[list(moves)] = False
@@ -189,10 +182,7 @@ def held(before: Before, after: Labels, evidence: Evidence, moves: Sequence[int]
 def changes_of(
     ids: Sequence[Hashable], before: Before, after: Labels, evidence: Evidence
 ) -> tuple[Change, ...]:
-    """Return the items that are in another group than before, each with the answer that moved it.
-
-    Of several, the answer is one about the item itself, and the last of these.
-    """
+    """Items in another group than before, each with the last answer that moved it."""
     old = before.groups
     moved = np.flatnonzero(before.is_old & (old != after))
     if not len(moved):
@@ -215,19 +205,9 @@ def changes_of(
 
 
 def edited(labels: Labels, edits: Sequence[RowEdit], answers: Iterable[Answer]) -> Labels:
-    """Return the groups after edits, in their order; an edit that answers contradict changes none.
+    """Return groups (n_rows,) after edits, in order; one that answers contradict does nothing.
 
-    The answers that count are those with which the groups agree: of the others, answers that
-    contradict them are more likely right. An edit is learned like answers in any case.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,), int64
-        Groups; -1 for none.
-    edits : sequence of RowEdit
-        Edits that stand.
-    answers : iterable of Answer
-        People's answers. Those that edits stand for are ignored: the last edit holds.
+    Only answers with which the groups agree count: the others are more likely wrong.
     """
     groups = labels.copy()
     known = Evidence.of(answer for answer in answers if answer.origin != "edit") if edits else None

@@ -65,10 +65,7 @@ class SessionLog:
         return [entry for entry in self.standing if isinstance(entry, Answer)]
 
     def evidence(self, n_entries: int | None = None, kinds: Sequence[Kind] = ()) -> list[Answer]:
-        """Return what the model learns of the first entries, in order of arrival.
-
-        A person's last answer to a question counts. Edits and other kinds become pairs.
-        """
+        """Return what the model learns of the first entries: people's last answers, as pairs."""
         found: dict[Hashable, tuple[Answer, ...]] = {}
         for entry in standing(self.entries[:n_entries]):
             if isinstance(entry, Edit):

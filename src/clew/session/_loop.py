@@ -419,10 +419,7 @@ class Loop:
                 return []
 
     def _with_origin(self, answer: Answer) -> Answer:
-        """Copy the origin from the question that the session asked, if it asked this one.
-
-        Other pairs are no checks, even if drawn at random: `quality_` would be biased.
-        """
+        """Copy the origin from a question that was asked; other pairs would bias `quality_`."""
         if answer.origin == "rule":
             return replace(answer, question=self.named(answer.question))
         question, asked = answer.question, self.queue.asked.get(key_of(answer.question))

@@ -142,10 +142,7 @@ class ExpectedPairs(NamedTuple):
 
 
 def expected_pairs(same: NDArray[np.float32], labels: NDArray[np.int64]) -> ExpectedPairs:
-    """Count the expected false and missed pairs of each group; time O(n²), memory O(n K).
-
-    `same` is symmetric, (n, n); its diagonal is ignored.
-    """
+    """Count expected false and missed pairs of groups; O(n²), memory O(n K); same (n, n)."""
     numbers, at, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(at, kind="stable")
     sums = np.add.reduceat(same[:, order], np.searchsorted(at[order], np.arange(len(numbers))), 1)
@@ -334,10 +331,7 @@ def draw_check(
 def check_of(
     question: Question, same: Singles, labels: NDArray[np.int64], rows: NDArray[np.int64], n: int
 ) -> Check | None:
-    """Describe a check that was drawn elsewhere, such as in an earlier session, after n answers.
-
-    None if the pair is not in the sample of rows.
-    """
+    """Describe a check drawn elsewhere, after n answers; None if its pair is not in the sample."""
     pair = (min(question.rows), max(question.rows))
     i, j = np.searchsorted(rows, pair).tolist()
     if j >= len(rows) or tuple(rows[[i, j]].tolist()) != pair:
@@ -438,20 +432,14 @@ def derived_for(
 
 
 def _p_between_groups(n: int, near: csr_array | None) -> csr_array | np.float32:
-    """Return the probability for rows of different groups: sparse, or one number for all.
-
-    Answers may still decide such a pair.
-    """
+    """Probability between groups, sparse or one for all; answers may still decide such a pair."""
     if near is None:
         return np.float32(P_NEAR * min(1.0, N_NEAR / n))
     return csr_array(near.maximum(near.T) * np.float32(P_NEAR))
 
 
 def near_pairs(items: Items) -> csr_array | None:
-    """Return the graph of each row and its ten nearest rows, (n, n), in general not symmetric.
-
-    None if neither features nor distances are known.
-    """
+    """Each row and its ten nearest, (n, n), asymmetric; None without features and distances."""
     if not items.is_known:
         return None
     n = len(items.X)

@@ -50,10 +50,7 @@ class Queue:
     def with_annotator(
         self, annotator: str, kinds: Sequence[Kind] | None = None, held: Collection[Asking] = ()
     ) -> list[Question]:
-        """Return the questions that an annotator was asked and has not answered, oldest first.
-
-        Only those of some kinds, and not those that the annotator holds already.
-        """
+        """Return somebody's open questions of some kinds, oldest first, without those `held`."""
         return [
             question
             for key, question in self._out.get(annotator, {}).items()

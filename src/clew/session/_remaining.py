@@ -101,11 +101,7 @@ def remaining_of(
     coefficients: Sequence[float] = COEFFICIENTS,
     span: tuple[float, float] = RANGE,
 ) -> Remaining | None:
-    """Estimate how many questions are left; None before 20 informative answers.
-
-    A regression of log(questions + 5) on 1 minus the Jaccard index, fitted by ``benchmarks.studies
-    session``.
-    """
+    """Regression of log(questions + 5) on 1 - Jaccard; None before 20 informative answers."""
     if progress.n_answers < LEAST_ANSWERS:
         return None
     log_left = float(np.dot(coefficients, (1.0, *progress.features())))

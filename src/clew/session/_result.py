@@ -399,10 +399,7 @@ class Doubt(NamedTuple):
 def doubtful_answers(
     strategy: Strategy, labels: NDArray[np.int64], ids: RowIds, settled: GuidedResult | None = None
 ) -> tuple[Doubt, ...]:
-    """Find the answers that are more likely wrong than right, the most doubtful first.
-
-    Where the groups are a strategy's own, other answers have to outvote a doubtful one, too.
-    """
+    """Answers more likely wrong than right, worst first; some have to be outvoted, too."""
     answers = strategy.answers
     labels = as_alone(labels)
     doubts = doubts_of(strategy, labels, ids, settled)
@@ -429,10 +426,7 @@ def doubts_of(
 
 
 def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Find the answers that other answers contradict more than they support them, (n_answers,).
-
-    By weight, the other answers about a row of the pair and the group of the other one.
-    """
+    """Answers, (n_answers,), that others about a row and the other's group outweigh."""
     pairs = [
         (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)
         for at, answer in enumerate(answers)
@@ -461,10 +455,7 @@ def _sums(keys: NDArray[np.int64], votes: Floats) -> Floats:
 
 
 def _in_order(answers: Sequence[Answer], doubts: AnswerPosterior) -> Floats:
-    """Return the probabilities in the order of the answers; 0 for don't-knows.
-
-    An answer of several pairs is as doubtful as the most doubtful one.
-    """
+    """Probabilities in the answers' order, the worst of their pairs'; 0 for don't-knows."""
     p_wrong = np.zeros(len(answers))
     positions: dict[str, list[int]] = {kind: [] for kind in KINDS}
     for at, answer in enumerate(answers):

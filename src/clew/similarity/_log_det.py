@@ -282,11 +282,7 @@ class Problem:
         corrected: bool = True,
         callback: Progress | None = None,
     ) -> Solution:
-        """Project on the constraints until all hold, starting from `multiplier` (None: 0).
-
-        Off is a constraint violated by more than the share `tol` whose λ can rise, or the opposite.
-        Only if not `corrected`, the solution depends on the `random` order.
-        """
+        """Project until all hold to the share `tol`; `random` orders if not `corrected`."""
         start = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
         multipliers = np.clip(start, self._limits.low, self._limits.high)
         state, n_iter = self._state(multipliers), 0

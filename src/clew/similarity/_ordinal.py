@@ -276,10 +276,7 @@ class OrdinalModel(NamedTuple):
         return cls(embedding, weights, slopes, distinct.pair_log_odds, settings.response, n_iter)
 
     def probabilities(self, kind: Kind, rows: Integers, slope: Floats | float) -> Floats:
-        """Compute the probability of each answer, with its code as the column.
-
-        `slope` is that of the annotator, or of the annotator of each of the m questions.
-        """
+        """Probability of each answer, its code the column; `slope` of one or of m annotators."""
         if kind == "pair":
             squared = squared_distances(self.embedding, rows, np.array([(0, 1)]))[:, 0]
             same = self.response.of_same(squared, slope, self.pair_log_odds)
@@ -288,10 +285,7 @@ class OrdinalModel(NamedTuple):
         return self.response.of_options(self.response.dissimilarity(squared), slope)
 
     def log_likelihood(self, answers: Constraints, slopes: Floats) -> tuple[float, float]:
-        """Return the weighted sum of log-likelihoods, and the sum of weights.
-
-        Don't-know and "all alike" are left out. `slopes` are those of the annotators of `answers`.
-        """
+        """Weighted sums of log-likelihoods and of weights, without don't-know and "all alike"."""
         total = weight = 0.0
         for table in answers.tables:
             part = table.take((table.answers >= 0) & (table.weights > 0))
@@ -367,10 +361,7 @@ class Basis:
 def spectral_start(
     answers: OrdinalAnswers, n_rows: int, n_components: int, random: np.random.RandomState
 ) -> Floats:
-    """Start from leading eigenvectors of how often answers put two rows together.
-
-    Time O(n_rows³) up to 400 rows; above, O(n_answers·n_components) a step of the eigensolver.
-    """
+    """Leading eigenvectors of how often rows are together; O(n_rows³) up to 400 rows."""
     counts = _net_counts(answers, n_rows)
     n_found = min(n_components, n_rows - 1)
     if n_rows <= DENSE_SOLVER_ROWS or n_found > n_rows // 3:
@@ -406,10 +397,7 @@ def _net_counts(answers: OrdinalAnswers, n_rows: int) -> csr_array:
 def _leading(
     counts: csr_array, n_components: int, random: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues of the centered counts, ascending, and their vectors.
-
-    By subspace iteration, from the identity added to the counts, whose eigenvalues are in [-1, 1].
-    """
+    """Largest eigenvalues, ascending, and vectors of the centered counts, by iteration."""
 
     def image(vectors: Floats) -> Floats:
         product = counts @ (vectors - vectors.mean(axis=0))
@@ -513,10 +501,7 @@ def _loss_and_gradient(
 def annotator_slopes(
     space: Floats, answers: OrdinalAnswers, response: Response, n_annotators: int
 ) -> Floats:
-    """Estimate how closely each annotator's answers follow the distances, (n_annotators,).
-
-    The geometric posterior mean on a grid, under a log-normal prior with median 1.
-    """
+    """How closely answers follow distances, (n_annotators,); log-normal prior with median 1."""
     grid = np.log(SLOPES)
     log_posterior = np.tile(-0.5 * (grid / PRIOR_DEVIATION) ** 2, (n_annotators, 1))
     for kind, table in zip(("pair", "triplet", "odd_one_out"), answers.tables, strict=True):

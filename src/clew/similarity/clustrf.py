@@ -94,11 +94,7 @@ class ForestSimilarity(Transformer):
         is_relative: bool = False,
         callback: Progress | None = None,
     ) -> Self:
-        """Grow the forest on validated features.
-
-        The first of the two `seeds` shuffles the rows, the second is for the trees. `links` are the
-        answers; `share`, `reward` and `is_relative` are passed on to `Growth`.
-        """
+        """Grow on validated features; seeds of the rows' order and of trees; rest: `Growth`."""
         growth = Growth(
             n_trees=self.n_trees,
             n_draws=self._n_draws(len(X)),
@@ -404,10 +400,7 @@ def _dense_affinity(
 def _nearest_rows(
     forest: Forest, kind: Proximity, k: int, seed: int, n_jobs: int | None
 ) -> csr_array:
-    """Find the `k` most similar rows of each fitted row; fewer if fewer were compared.
-
-    In a leaf of many rows, a row is compared with consecutive ones from a random position on.
-    """
+    """Find the `k` most similar rows; in large leaves, consecutive ones from a random place."""
     n = forest.leaf.shape[1]
     paths = forest.paths(kind)
     uses_paths = kind != "leaf"

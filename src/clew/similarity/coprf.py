@@ -397,10 +397,7 @@ def _soft_links(answers: Constraints, weights: AnswerWeights) -> Links:
 
 
 def hard_links(answers: Constraints, weights: AnswerWeights, seed: int) -> Links:
-    """Make a hard link of each answer that is likely right, and of each pair that these entail.
-
-    If more than 50,000 pairs are entailed, a random sample of them is added to the given pairs.
-    """
+    """Hard links of answers likely right and of what they entail; a sample beyond 50,000."""
     right = _likely_right(answers, weights)
     closure = right.closure()
     rows, codes = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
@@ -451,10 +448,7 @@ def _divided(X: Floats, deviation: Floats) -> Floats:
 def distances_are_informative(
     rows: Floats, answers: Constraints, weight: Floats, seed: int
 ) -> bool:
-    """Test whether must-linked rows are mostly nearer to each other than cannot-linked rows.
-
-    Distances are divided by local scales. True without answers of both kinds.
-    """
+    """Whether must-links are mostly nearer, on local scales; True without both kinds."""
     chosen = np.flatnonzero(weight > 0)
     if len(chosen) > MAX_ANSWERS:
         chosen = np.random.RandomState(seed).choice(chosen, MAX_ANSWERS, replace=False)
@@ -471,10 +465,7 @@ def distances_are_informative(
 
 
 def remixed_graph(proposed: csr_array, rows: Floats, mix: float, n_neighbors: int) -> csr_array:
-    """Mix Gaussian affinities into a neighbor graph, and keep the largest entries of each row.
-
-    Of the candidates of `proposed`, with Gaussian affinities to the share `mix`.
-    """
+    """Candidates of `proposed` plus a share of Gaussian affinity; each row's largest are kept."""
     if proposed.nnz == 0:
         return proposed
     row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
@@ -498,10 +489,7 @@ def remixed_graph(proposed: csr_array, rows: Floats, mix: float, n_neighbors: in
 
 
 class LocalGaussian:
-    """Gaussian affinities of rows, fitted or new, to fitted rows, with local scales.
-
-    The scale of any row is the distance to its 7th neighbor among the fitted rows.
-    """
+    """Gaussian affinities to fitted rows; a row's scale is the distance to its 7th neighbor."""
 
     def __init__(self, fitted: Floats) -> None:
         self._units = Units.around_median(fitted)

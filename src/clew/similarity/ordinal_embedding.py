@@ -534,10 +534,7 @@ def _validated_rows(name: str, rows: ArrayLike, n_samples: int) -> tuple[Kind, I
 
 
 class RankKernelFeatures:
-    """Leading principal components in the space of a Gaussian kernel on ranks.
-
-    Ranks do not depend on units and outliers. Time O(n·p·(d + p)) for p ≤ 400 pivots.
-    """
+    """Principal components of a Gaussian kernel on ranks, free of units and outliers."""
 
     def __init__(self, n_components: int, seed: int) -> None:
         self.n_components = n_components

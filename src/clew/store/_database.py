@@ -40,11 +40,7 @@ class Transaction(NamedTuple):
 
 
 class Database:
-    """A database, opened and with the tables of this version.
-
-    Writes of all threads go to one thread, which joins those that wait into one transaction: so
-    twenty people wait for one flush to disk, not for twenty.
-    """
+    """A database with this version's tables; one thread joins all writes: one flush."""
 
     def __init__(self, url: URL, *, create: bool) -> None:
         self.schema = "" if url.query.get("project") is None else str(url.query["project"])

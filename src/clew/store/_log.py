@@ -90,8 +90,7 @@ def append(
 ) -> list[Status]:
     """Append entries, and say what became of each.
 
-    `is_live`: they come from a person who is answering. Then the same answer to the same question
-    is a duplicate, and another one takes the place of the first. Else they are kept as they are.
+    `is_live`: a person answers now; the same answer is a duplicate, another replaces it.
     """
     connection, statuses = transaction.connection, list[Status]()
     for part in chunks(_checked(entry) for entry in entries):

@@ -87,10 +87,7 @@ def lease_of(row: Row[Any] | LeaseRow) -> Lease:
 
 
 def is_live(now: float) -> sa.ColumnElement[bool]:
-    """Whether a lease holds: it was not given back, and runs for 0 to 120 seconds more.
-
-    One that would run longer comes from before a clock that was set back.
-    """
+    """Whether a lease holds: at most 120 s are left, unless a clock was set back."""
     until = now + LEASE_SECONDS
     return (LeaseRow.state == "held") & (LeaseRow.expires > now) & (LeaseRow.expires <= until)
 
@@ -131,10 +128,7 @@ def top_up(
     repeat_every: int,
     now: float,
 ) -> tuple[Lease, ...]:
-    """Renew a person's leases, exchange those that are stale, and take further questions.
-
-    Those that they are to be asked first, then the best free ones.
-    """
+    """Renew leases, exchange stale ones; more: those to be asked first, then the best."""
     connection = transaction.connection
     live = live_leases(connection, now)
     mine = [row for row in live if row.annotator == annotator]
@@ -190,10 +184,7 @@ def _free(
     overlap: int,
     live: Sequence[LeaseRow],
 ) -> list[Row[Any]]:
-    """Return the best `n` questions of the pool that a person may be asked, or all of them.
-
-    Those that enough people have answered are taken out of the pool.
-    """
+    """Best `n` questions of the pool; those that were answered enough are taken out."""
     connection = transaction.connection
     holders: dict[str, set[str]] = defaultdict(set)
     for row in live:
@@ -344,10 +335,7 @@ def _set_aside_of(connection: Connection, suggestions: Iterable[Suggestion]) -> 
 
 
 def _is_repeat_due(n_asked: int, every: int) -> bool:
-    """Whether the next question of a person is one that they have answered before.
-
-    In the middle between two checks, and not among the first questions.
-    """
+    """Whether a repeat is next: in the middle between two checks, not among the first questions."""
     return every > 0 and n_asked > every and n_asked % every == every // 2
 
 

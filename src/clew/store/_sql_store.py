@@ -37,25 +37,7 @@ PERSON = sa.select(AnnotatorRow.kinds, AnnotatorRow.is_active).where(
 
 
 class SqlStore(SqlPeople, SqlResults, SqlWork):
-    """A store in a database; `clew.store.base` says what it promises.
-
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy's address of the database. ``?project=NAME`` names a schema of PostgreSQL, so
-        that one database holds several projects.
-    create : bool, default=True
-        Whether to make the tables if there are none.
-    clock : callable, default=time.time
-        Returns seconds since 1970.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be opened, or a newer clew has made it.
-    MissingDependencyError
-        If PostgreSQL is wanted, and psycopg is not installed.
-    """
+    """A store in a database; ``?project=NAME`` in `url` names a schema of PostgreSQL."""
 
     def __init__(
         self, url: str, *, create: bool = True, clock: Callable[[], float] = time.time

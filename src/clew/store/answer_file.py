@@ -225,10 +225,7 @@ class AnswerFile:
 
 
 def _append_line(path: Path, line: bytes, least_size: int) -> tuple[int, int]:
-    """Append a line to a file and flush it to disk; on an error the file is as it was.
-
-    Return the size of the file before and after.
-    """
+    """Append and flush a line, undone on errors; return the size before and after."""
     is_new = not path.exists()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     with _signals_held():

@@ -72,10 +72,7 @@ def informative_tables(known: Constraints, *, with_dont_know_pairs: bool) -> lis
 
 
 def co_membership(of_rows: Sequence[Memberships]) -> NDArray[np.float64]:
-    """1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all share a group, (m, 5).
-
-    `of_rows` are the memberships of the two or three rows, independent; 0 where there are two rows.
-    """
+    """1 and P(rows 1 and 2, 1 and 3, 2 and 3, all share a group), (m, 5), or 0."""
     first = of_rows[0]
     result = np.zeros((len(first), 5))
     result[:, 0] = 1.0

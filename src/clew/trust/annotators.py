@@ -395,10 +395,7 @@ def matrices_around(
     constraints: Constraints,
     probabilities: Mapping[Kind, Floats],
 ) -> ConfusionMatrices:
-    """Confusion matrices whose prior is a share of wrong answers that was estimated elsewhere.
-
-    One annotator has that rate; several are told apart by the prior probabilities of outcomes.
-    """
+    """Matrices around a rate; several annotators are told apart by `probabilities`."""
     error = min(max(rate, LEAST_ERROR), MOST_ERROR)
     prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     n = len(constraints.annotators)
@@ -436,11 +433,7 @@ def uniform_matrix(kind: Kind, error: float) -> Floats:
 
 
 def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
-    """Mean of the prior, (n_outcomes, n_labels), given how often each label is used, (n_labels,).
-
-    As `uniform_matrix`, but that "none differs" and don't-know are not offered if (nearly) never
-    given.
-    """
+    """Prior mean, (n_outcomes, n_labels): uniform, without labels hardly ever used."""
     matrix, is_unused = uniform_matrix(kind, error), _is_unused(kind, weights)
     if kind == "pair" or not is_unused.any():
         return matrix
@@ -473,10 +466,7 @@ def label_weights(table: AnswerTable) -> Floats:
 
 
 def expected_counts(table: AnswerTable, probabilities: Floats, n_annotators: int) -> Floats:
-    """Sum weights by annotator, outcome and label, each answer split among the outcomes.
-
-    `probabilities` are (m, n_outcomes). Averaged over the orders in which rows could be named.
-    """
+    """Weights by annotator, outcome (m, n_outcomes) and label, averaged over the orders of rows."""
     n_labels = len(CODES[table.kind])
     cell = table.annotators * n_labels + table.answer_index
     counts = [
@@ -505,10 +495,7 @@ def shrink(
 def fit_by_em(
     tables: Iterable[AnswerTable], probabilities: Matrices, prior: Prior, n_annotators: int
 ) -> tuple[dict[Kind, Floats], dict[Kind, ShrunkMatrices]]:
-    """Estimate counts and matrices by kind, where the outcome of each question is unknown.
-
-    `probabilities` are those of outcomes, (m, n_outcomes), found without these answers.
-    """
+    """Estimate counts and matrices by kind; `probabilities` (m, n_outcomes) know no answers."""
     every_count, found = {}, {}
     for table in tables:
         of_outcomes = probabilities[table.kind]
@@ -528,11 +515,7 @@ def _normalized(pseudo_counts: Floats) -> Floats:
 
 
 def intervals_of(kind: Kind, pseudo_counts: Floats, level: float) -> Floats:
-    """Credible intervals, with equal tails, of Dirichlet probabilities, (..., 2).
-
-    Probabilities that differ only by the order in which rows are named are one parameter, and have
-    the same bounds.
-    """
+    """Equal-tailed credible intervals, (..., 2); orders of the same rows share one parameter."""
     shape = pseudo_counts.shape
     size, times = np.ones(shape[1:]), np.ones((shape[1], 1))
     if (n := N_POSITIONS[kind]) > 0:

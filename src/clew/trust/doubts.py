@@ -275,11 +275,7 @@ def _judged_block(
 
 
 def judged(table: AnswerTable, joint: Floats, is_forced: bool) -> Judged:
-    """Compute the probability that each answer is wrong, by Bayes' rule.
-
-    `joint` is, for each outcome, its probability without this answer times the likelihood of the
-    answer, (n_answers, n_outcomes).
-    """
+    """Probability that answers are wrong; `joint` (n_answers, n_outcomes), prior × likelihood."""
     is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
     if is_forced:
         is_wrong &= IS_DETERMINED[table.kind]
@@ -292,11 +288,7 @@ def judged(table: AnswerTable, joint: Floats, is_forced: bool) -> Judged:
 
 
 def _message(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
-    """Combine the memberships of the other rows, for each group of the row at one position.
-
-    `factors` are the coefficients of the likelihood of each answer, or of its logarithm, by the
-    columns of `co_membership`. Terms that are equal for all groups are left out.
-    """
+    """Combine the others' memberships for each group of the row `at`, up to a constant."""
     one, other, by_one, by_other = OTHERS[at]
     if len(of_rows) == 2:
         return factors[:, [by_one]] * of_rows[one]

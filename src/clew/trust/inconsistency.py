@@ -326,11 +326,7 @@ def pair_features(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np
 
 
 def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the closeness of each pair, ``-log(d² / (s·s'))``, (n_pairs,).
-
-    s are the distances of its rows to their 7th neighbors; features have unit range (Zelnik-Manor
-    and Perona, "Self-tuning spectral clustering", NIPS 2004).
-    """
+    """``-log(d² / (s·s'))``, (n_pairs,), s to 7th neighbors (Zelnik-Manor and Perona 2004)."""
     X = Units.to_unit_range(X).scale(X)
     X = Units.around_median(X).scale(X)
     named, place = np.unique(rows, return_inverse=True)

@@ -245,21 +245,14 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _share_of_others(asked: AnsweredQuestions) -> Floats:
-    """Share of the other definite answers among those to each answer's question.
-
-    Alone, an answer would be compared with itself: this is no evidence of its annotator's errors.
-    """
+    """Share of others among a question's definite answers: no answer judges itself."""
     weights = np.where(asked.table.answers == DONT_KNOW, 0.0, asked.table.weights)
     total = asked.sums([weights])[asked.question, 0]
     return np.asarray(1 - weights / np.maximum(total, np.finfo(np.float64).tiny))
 
 
 def _rates(kind: Kind, outcomes: Floats, table: AnswerTable) -> Floats:
-    """Outcome rates; the positions of the odd or nearer row are equally probable.
-
-    Rates of pairs are averaged with the shares of the answers: without repeats, EM would explain
-    nearly every "same" as an error.
-    """
+    """Outcome rates, alike for all positions, with shares: EM alone makes "same" errors."""
     counts = outcomes.sum(axis=0) + OUTCOME_STRENGTH / outcomes.shape[1]
     n = N_POSITIONS[kind]
     counts[:n] = counts[:n].sum() / max(n, 1)
@@ -271,11 +264,7 @@ def _rates(kind: Kind, outcomes: Floats, table: AnswerTable) -> Floats:
 
 
 def _wrong(asked: AnsweredQuestions, outcomes: Floats, n_answers: int, is_forced: bool) -> Floats:
-    """Probability that each answer is wrong, in the order of the answers given, (n_answers,).
-
-    NaN for don't-knows and for weight 0. Under forced choice no answer to an open question is
-    wrong.
-    """
+    """Probability that each answer is wrong, (n_answers,); NaN for don't-knows and weight 0."""
     kind, table = asked.kind, asked.table
     contradicts = TRUE_LABEL[kind] != table.answer_index[:, None]
     if is_forced:
@@ -306,11 +295,7 @@ class AnsweredQuestions(NamedTuple):
 
 
 def answered_questions(table: AnswerTable) -> AnsweredQuestions:
-    """Group the answers of positive weight by question.
-
-    (i, j) and (j, i) are one question, as are (a, b, c) and (a, c, b), and an odd-one-out question
-    in any order.
-    """
+    """Group answers of positive weight by question, in whatever order its rows are named."""
     is_used = np.flatnonzero(table.weights > 0)
     ordered = table.take(is_used).in_row_order()
     order = np.lexsort(ordered.rows.T[::-1])

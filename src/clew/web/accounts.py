@@ -114,10 +114,7 @@ def make_link(
 
 
 def sign_in(store: Store, secret: str, name: str = "", code: str = "") -> tuple[Person, str]:
-    """Use a link: return who it is for, and the secret of their new session.
-
-    The code of a participant comes with the address of the link, or is that of the link.
-    """
+    """Use a link, or a participant's `code`: return the person and a session's secret."""
     invite = store.check_token(secret, "invite")
     if invite is None:
         raise Problem(

@@ -122,17 +122,7 @@ def item_json(item: Item, base: str, *, size: int, text: str | None, name: bool)
 
 
 class Presenter:
-    """Turns questions into JSON.
-
-    Parameters
-    ----------
-    store : Store
-        Where items are.
-    text_of : callable
-        Returns the text of an item that lies in a file.
-    base : str
-        The base path.
-    """
+    """Turns questions into JSON; `text_of` reads the text of an item that lies in a file."""
 
     def __init__(self, store: Store, text_of: Callable[[Item], str], base: str) -> None:
         self._store, self._text_of, self._base = store, text_of, base
@@ -259,10 +249,7 @@ def _own(logged: Logged | None, name: str) -> Logged:
 def entries_of(
     store: Store, answers: Sequence[GivenAnswer], name: str
 ) -> tuple[list[Entry], list[AnswerResult | None]]:
-    """Return the entries of a request, and for each answer None or why it is refused.
-
-    One bad answer does not hold the others up: the page gets its question back.
-    """
+    """Entries of a request, and why answers are refused: a bad one does not hold the others up."""
     entries: list[Entry] = []
     results: list[AnswerResult | None] = []
     batch: dict[str, Question] = {}

@@ -18,15 +18,7 @@ EVERY = 0.25
 
 
 class Watcher:
-    """One thread that waits for changes of the store, for all open pages.
-
-    Parameters
-    ----------
-    store : Store
-        What it watches.
-    results : Results
-        The newest result.
-    """
+    """One thread that waits for changes of the store, for all open pages."""
 
     def __init__(self, store: Store, results: Results) -> None:
         self._store, self._results = store, results

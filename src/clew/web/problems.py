@@ -20,17 +20,7 @@ _log = logging.getLogger("clew.web")
 
 
 class Problem(HTTPException):
-    """A failure with a sentence for whoever reads it.
-
-    Parameters
-    ----------
-    status : int
-        Status of the reply.
-    detail : str
-        What was wrong, and what to do.
-    retry_after : int, default=0
-        Seconds after which to try again; 0: not said.
-    """
+    """A failure with a sentence for its reader; `retry_after` is in seconds, 0 not said."""
 
     def __init__(self, status: int, detail: str, retry_after: int = 0) -> None:
         headers = {"Retry-After": str(retry_after)} if retry_after else None

@@ -109,13 +109,7 @@ class View:
 
 
 class Results:
-    """Keeps what pages read again and again: the newest result, names, and counts of the log.
-
-    Parameters
-    ----------
-    store : Store
-        Where results are published.
-    """
+    """Keeps what pages read again and again: the newest result, names, and counts of the log."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

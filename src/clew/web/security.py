@@ -40,15 +40,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class RateLimit:
-    """A bucket of requests for each person or address, that refills evenly.
-
-    Parameters
-    ----------
-    per_minute : int
-        Requests a minute; as many at once.
-    clock : callable, default=time.monotonic
-        Returns the time in seconds.
-    """
+    """A bucket of `per_minute` requests for each person or address, that refills evenly."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._full, self._clock = float(per_minute), clock
@@ -68,17 +60,7 @@ class RateLimit:
 
 
 class Security:
-    """Middleware: refuses what must not pass, and adds headers to what does.
-
-    Parameters
-    ----------
-    app : ASGIApp
-        What it protects.
-    settings : WebSettings
-        Hosts and limits.
-    clock : callable, default=time.monotonic
-        Returns the time in seconds.
-    """
+    """Middleware: refuses what must not pass, and adds headers to what does."""
 
     def __init__(
         self, app: ASGIApp, settings: WebSettings, clock: Callable[[], float] = time.monotonic

@@ -42,10 +42,7 @@ def preview(worker: Worker, arguments: Mapping[str, Any]) -> Any:
 
 
 def resplit(worker: Worker, arguments: Mapping[str, Any]) -> Any:
-    """Cut one group into parts, by features and by the answers about its items.
-
-    Nothing is changed: edits of kind "split" make the parts groups.
-    """
+    """Cut a group by features and answers; nothing changes until an edit "split"."""
     from clew.cluster import GuidedClustering
     from clew.constraints import Constraints
 
@@ -181,10 +178,9 @@ WITHIN = 0.5
 
 
 def places(X: Any, labels: NDArray[np.int64], confidence: Floats, seed: int = 0) -> Floats:
-    """Return two coordinates of each item, (n, 2), of features X, (n, n_features).
+    """Coordinates (n, 2) by t-SNE of 1,500 items, of the others by the mean of the nearest.
 
-    Distances are those of the leading principal components, halved within groups of which the
-    model is sure. t-SNE places up to 1,500 items; each other item lies at the mean of its nearest.
+    Distances of leading components are halved within groups of which the model is sure.
     """
     n = len(labels)
     random = np.random.RandomState(seed)

@@ -69,10 +69,7 @@ def content_of(data: Any, at: NDArray[np.int64]) -> bytes:
 
 
 def records_of(frame: DataFrame, n_clusters: int | None = None) -> tuple[csr_array, str] | None:
-    """Recognize a table in which rows describe the same things: its n-grams, and words about it.
-
-    None for other tables, and if the groups that are wanted are few.
-    """
+    """N-grams of a table whose rows name the same things, and words; None if few groups."""
     from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
     from clew.tables import RecordFeatures
     from clew.tables._records import may_be_records

@@ -188,10 +188,7 @@ class AskLoop:
         return questions[0] if questions else None
 
     def _drawn(self) -> Question | None:
-        """Draw a pair at random while the session is not prepared; None if it is, or in scripts.
-
-        Nothing is known of the probability of such pairs among all, so they are no checks.
-        """
+        """Draw a random pair, no check, until the session is prepared; None then or in scripts."""
         if not self._is_early or self.is_prepared:
             return None
         ids, bad = self.file.ids, set[Hashable]()

@@ -157,10 +157,7 @@ def _listed(names: list[str] | None) -> str | None:
 
 
 def _exit_at_once(status: int) -> None:
-    """End while a thread prepares the session.
-
-    It cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
-    """
+    """End though a thread prepares the session: the usual end would abort in its C++ code."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

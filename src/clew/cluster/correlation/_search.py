@@ -111,10 +111,7 @@ class Merges(NamedTuple):
 
 
 def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: int) -> Labels:
-    """Search for the partition of largest objective, from greedy merges and from annealing.
-
-    Returns (n_rows,).
-    """
+    """Search for the best partition, (n_rows,), from greedy merges and from annealing."""
     asked, inverse = np.unique(evidence.pairs, return_inverse=True)
     labels = np.arange(evidence.n_rows)
     if len(asked):
@@ -161,10 +158,7 @@ def improved(evidence: Evidence, labels: Labels, n_clusters: int | None) -> Labe
 def greedy_merges(
     evidence: Evidence, labels: Labels, n_clusters: int | None
 ) -> tuple[Labels, Merges]:
-    """Merge the two groups of largest log-odds, while these are above 0.
-
-    labels (n_rows,); returns labels (n_rows,).
-    """
+    """Merge the two groups, labels (n_rows,), of largest log-odds while these are above 0."""
     n_groups = int(labels.max()) + 1
     ends = np.sort(labels[evidence.pairs], axis=1)
     at = np.flatnonzero(ends[:, 0] != ends[:, 1])
@@ -222,10 +216,7 @@ def _moved(evidence: Evidence, pairs: Pairs, labels: Labels, *, is_fixed: bool) 
 
 
 def _split(evidence: Evidence, labels: Labels) -> Labels:
-    """Split each group in two where the log-odds that the parts are one are lowest, if negative.
-
-    Parts are what is left of the maximum spanning tree of a group's evidence without one edge.
-    """
+    """Split groups at the tree edge of lowest log-odds between parts, if negative."""
     n, (first, second) = evidence.n_rows, evidence.pairs.T
     inside = np.flatnonzero(labels[first] == labels[second])
     first, second = first[inside], second[inside]
@@ -259,10 +250,7 @@ def _split(evidence: Evidence, labels: Labels) -> Labels:
 def _spanning_tree(
     labels: Labels, first: Labels, second: Labels, strength: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the maximum spanning trees of all groups, joined at one additional root.
-
-    order (n_rows + 1,): nodes, each after its parent; the root is number n_rows. above: parents.
-    """
+    """Maximum spanning trees below one root, n_rows: order (n_rows + 1,) and parents."""
     n = len(labels)
     # Larger evidence is a shorter edge. Lengths are positive, because SciPy takes zeros of a sparse
     # matrix for missing edges.

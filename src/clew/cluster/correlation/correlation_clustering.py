@@ -323,10 +323,7 @@ class FeaturePrior(NamedTuple):
 
     @classmethod
     def fit(cls, features: Floats, probability: Floats) -> FeaturePrior:
-        """Fit logistic regression (maximum a posteriori) to the probabilities of pairs.
-
-        features (n_pairs, 2), probability (n_pairs,).
-        """
+        """Fit MAP logistic regression: features (n_pairs, 2), probability (n_pairs,)."""
         center = features.mean(axis=0)
         design = np.column_stack([np.ones(len(features)), features - center])
 
@@ -438,10 +435,7 @@ def _log_odds_of_unasked(counts: tuple[float, float], random: float, evidence: f
 
 
 def _missing_paths(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> float:
-    """Return the log-likelihood ratio of the number of paths, for and against random questions.
-
-    The number of matches found for a row varies at least as much as a Poisson variable.
-    """
+    """Log-likelihood ratio of the number of paths, for and against random questions."""
     degree = np.unique(known, return_counts=True)[1]
     n_paths = float((degree * (degree - 1)).sum()) / 2
     expected = 2.0 * len(known) ** 2 / len(np.unique(pairs))

@@ -72,10 +72,7 @@ class Solution(NamedTuple):
 
     @property
     def score(self) -> float:
-        """The lower bound with one error rate for all, by which starts are compared.
-
-        With estimated matrices, bad groups may have a high bound: right answers count as errors.
-        """
+        """The bound with one error rate, to compare starts: matrices favor bad groups."""
         return self.bounds[self.n_shared - 1]
 
 
@@ -175,10 +172,7 @@ def _entropy(q: NDArray[np.float64]) -> float:
 
 
 class TrainingRows(NamedTuple):
-    """The rows that the weights are fitted to: those with answers first, then a sample of others.
-
-    features (n_features + 1, n_rows), the last one 1; share (n_rows,): of all rows, adds up to 1.
-    """
+    """Rows to fit to, answered first: features (n_features + 1, n_rows), share (n_rows,)."""
 
     features: NDArray[np.float64]
     n_answered: int
@@ -215,10 +209,7 @@ def log_probabilities(
 def negative_objective(
     flat: NDArray[np.float64], rows: TrainingRows, q: NDArray[np.float64], penalties: Penalties
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the negative of the objective of the M-step, and its gradient.
-
-    flat (n_groups * (n_features + 1),), q (n_groups, n_answered).
-    """
+    """Return the negative objective of the M-step and its gradient; q (n_groups, n_answered)."""
     stop_if_abandoned()
     weights = flat.reshape(len(q), -1)
     log_p = log_probabilities(weights, rows.features)
@@ -257,10 +248,7 @@ def ascend(
     penalties: Penalties,
     max_iter: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Increase the objective by at most `max_iter` steps of L-BFGS; it never decreases.
-
-    Returns weights (n_groups, n_features + 1).
-    """
+    """Increase the objective by at most `max_iter` steps of L-BFGS; it never decreases."""
     found = minimize(
         negative_objective,
         weights.ravel(),
@@ -273,10 +261,7 @@ def ascend(
 
 
 class AnsweredRows:
-    """The rows with answers, numbered from 0 in `tables`, and the answers about them; rows (n,).
-
-    If `is_hard`, a row may be only in the groups that agree with most of its answers.
-    """
+    """Rows (n,) with answers, from 0 in `tables`; `is_hard`: only in groups most allow."""
 
     def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:
         given = informative_tables(known, with_dont_know_pairs=with_dont_know_pairs)

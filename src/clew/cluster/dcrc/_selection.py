@@ -78,10 +78,7 @@ def best_trial(
     errors: Errors,
     seeds: Sequence[int],
 ) -> Trial:
-    """Use the features that `kernel` names, or those that agree best with held-out answers.
-
-    The seeds are of the kernel's features, the starts and the folds.
-    """
+    """Use the features that `kernel` names, or those that agree best with held-out answers."""
     map_seed, start_seed, fold_seed = seeds
     by_sklr = None
     if model.init != "kmeans" and len(known):
@@ -153,10 +150,7 @@ def choose(
     seed: int,
     n_jobs: int | None,
 ) -> Choice:
-    """Choose the setting whose groups agree best with held-out answers; in a tie, near the default.
-
-    All start where the lower bound is highest within `STEPS`. `is_scored`: also a single setting.
-    """
+    """Choose the setting that agrees best with held-out answers; in a tie, near the default."""
     settings = sorted(product(taus, lams), key=_distance_from_default)
     if n_scorable(problem.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):
         return Choice(*settings[0], {})
@@ -225,10 +219,7 @@ def n_scorable(known: Constraints) -> int:
 
 
 def agreement(groups: NDArray[np.int64], held_out: Constraints) -> float:
-    """Return the weighted share of answers that follow from groups (n_samples,).
-
-    Don't-knows about pairs are ignored: two rows are always in the same or in different groups.
-    """
+    """Weighted share of answers that groups (n_samples,) imply; no don't-knows about pairs."""
     agreeing = total = 0.0
     for table in held_out.tables:
         code = np.array(CODES[table.kind])[table.answer_index]

@@ -358,10 +358,7 @@ class Sums(NamedTuple):
 
 
 def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
-    """Sum the inner products of each row with the rows of each group.
-
-    labels (n,); returns (n, n_groups).
-    """
+    """Sum each row's inner products with the rows of each group, (n, n_groups)."""
     table = np.zeros((len(labels), n_groups))
     for start, stop in blocks(len(labels), _block_size(len(labels))):
         which = np.arange(start, stop)
@@ -379,10 +376,7 @@ def start_in_kernel(products: Products, n_groups: int, random: np.random.RandomS
 def descend_in_kernel(
     products: Products, labels: Labels, n_groups: int, max_iter: int, tol: float
 ) -> KernelRun:
-    """Assign rows to the nearest mean, until no row moves or the inertia hardly falls.
-
-    labels (n,).
-    """
+    """Assign rows to the nearest mean until none moves or the inertia hardly falls."""
     now = Sums.of(products, labels, n_groups)
     inertia, n_iter = now.inertia(), 0
     slack = ROUNDING * float(products.diagonal.sum())
@@ -483,10 +477,7 @@ class CachedProducts(ComputedProducts):
 def weighted_products(
     rows: Floats, fitted: Floats | None, kernel: KernelFunction | str, weight: Floats
 ) -> Floats:
-    """Compute weighted sums of the inner products of some rows with the fitted rows.
-
-    rows (n_rows, n_features), fitted (n, n_features), weight (n, n_sums); returns (n_rows, n_sums).
-    """
+    """Sum inner products with fitted rows by weight (n, n_sums), to (n_rows, n_sums)."""
     if fitted is None or not callable(kernel):
         return np.asarray(rows @ weight)
     parts = [
@@ -497,10 +488,7 @@ def weighted_products(
 
 
 def check_kernel(kernel: Floats) -> None:
-    """Raise if a matrix cannot be a kernel: asymmetric, or against the Cauchy-Schwarz inequality.
-
-    Positive semidefiniteness is not checked.
-    """
+    """Raise if a matrix is asymmetric or against Cauchy-Schwarz; definiteness is not checked."""
     check_square(kernel, "kernel")
     square = np.diagonal(kernel)
     most = float(square.max())
@@ -522,10 +510,7 @@ def check_kernel(kernel: Floats) -> None:
 
 
 def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
-    """Prepare the inner products of rows, given or by a function; raise if they are not a kernel.
-
-    Up to 5,000 rows a function is called once, beyond on demand.
-    """
+    """Prepare inner products, at once for up to 5,000 rows; raise if they are no kernel."""
     if not callable(kernel):
         check_kernel(X)
         return GivenProducts(X)

@@ -103,10 +103,7 @@ def descend(
     max_iter: int,
     random: np.random.RandomState,
 ) -> SoftRun:
-    """Assign rows, move centers and learn distances in turn, until no row changes its group.
-
-    X (n_samples, n_features), centers (n_groups, n_features).
-    """
+    """Assign rows, move centers (n_groups, n_features) and learn distances until no row moves."""
     labels = np.full(len(X), -1, dtype=np.int64)
     n_iter = 0
     for _ in range(max_iter):
@@ -146,10 +143,7 @@ def _assigned(
 def _joined_centers(
     X: NDArray[np.float64], known: Constraints, n_groups: int
 ) -> NDArray[np.float64] | None:
-    """Return the means of at most `n_groups` must-link components; None without must-links.
-
-    If there are more components, large ones far from each other are chosen.
-    """
+    """Means of at most `n_groups` must-link components, large and far; None without any."""
     component = known.select(pairs=known.pair_weights > 0).closure().component
     size = np.bincount(component)
     joined = np.flatnonzero(size > 1)

@@ -317,10 +317,7 @@ def run_with_search(
 def run_in_row_order(
     centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
-    """Run ``algorithm="paper"`` once: components are assigned greedily, in the order of rows.
-
-    None if every group is forbidden to a component.
-    """
+    """Run the paper's greedy assignment once; None if every group is forbidden to a component."""
     n_samples = int(centers.weight.sum())
     at = centers.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
     each = np.arange(len(graph.first_row))
@@ -340,11 +337,7 @@ def run_in_row_order(
 
 
 class CannotLinkGraph:
-    """A graph with must-link components as nodes and cannot-links between them as edges.
-
-    `core_parts` are connected parts of its largest subgraph of degree `n_groups`; others can be
-    colored after.
-    """
+    """Cannot-links of components; `core_parts` of degree `n_groups` are colored first."""
 
     def __init__(self, closure: Closure, n_groups: int) -> None:
         self.n_groups = n_groups
@@ -377,10 +370,7 @@ class CannotLinkGraph:
         return labels
 
     def assign_in_row_order(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Assign components, in the order of their first rows, to the cheapest allowed group.
-
-        cost (n_components, n_groups); returns (n_components,).
-        """
+        """Assign to the cheapest allowed group, by first rows; cost (n_components, n_groups)."""
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
         colors = np.full(len(self.nodes), -1, dtype=np.int64)
@@ -419,10 +409,7 @@ class CannotLinkGraph:
         return labels
 
     def _repaired(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Start from the cheapest groups, and move nodes until no cannot-link is violated.
-
-        This may fail. Where data and answers agree, it succeeds on graphs too dense to search.
-        """
+        """Repair the cheapest assignment; may fail, but succeeds on graphs too dense to search."""
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
         lists = PairLists(
@@ -448,10 +435,7 @@ class CannotLinkGraph:
         return tuple(np.sort(self.first_row[self.nodes[nodes]]).tolist())
 
     def _peeled(self, cost: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Order the nodes outside the core: those of later rounds of peeling first.
-
-        Within a round, nodes whose second-best group costs much more than their best come first.
-        """
+        """Order nodes outside the core, last peeled first, then by cost of the second group."""
         peeled = np.flatnonzero(self._round >= 0)
         if cost.shape[1] == 1:
             return peeled
@@ -502,10 +486,7 @@ def largest_clique(
 def sufficient_n_groups(
     parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> int:
-    """Return a number of groups, not always the least, that suffices: the colors that DSATUR uses.
-
-    Neighbors outside the parts are ignored: they can always be assigned afterwards.
-    """
+    """Return a sufficient number of groups: DSATUR's colors; other neighbors fit later."""
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for part in parts:
         number[part] = np.arange(len(part))

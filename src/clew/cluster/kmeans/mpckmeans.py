@@ -249,10 +249,7 @@ class MPCKMeans(ConstrainedClusterer):
 
 
 class LearnedMetrics:
-    """Squared distances, and penalties made of them, under one metric or one for each group.
-
-    metrics (n_metrics, n_features) or (n_metrics, n_features, n_features), positive definite.
-    """
+    """Squared distances and penalties under metrics (n_metrics, n_features[, n_features])."""
 
     def __init__(
         self,
@@ -348,10 +345,7 @@ class LearnedMetrics:
 def costs_at(
     X: NDArray[np.float64], centers: NDArray[np.float64], metrics: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute the squared distance of each row from each center, minus the metric's log det.
-
-    X (n_rows, n_features), centers (n_groups, n_features); returns (n_rows, n_groups).
-    """
+    """Squared distance of rows from centers, minus the metric's log det, (n_rows, n_groups)."""
     cost = np.empty((len(X), len(centers)))
     for group, center in enumerate(centers):
         metric = metrics[group % len(metrics)]
@@ -372,10 +366,7 @@ def log_det(metric: NDArray[np.float64]) -> float:
 
 
 def inverse_scatter(scatter: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    """Invert a diagonal or full scatter matrix; negative eigenvalues are set to 0 first.
-
-    scatter (n_features,).
-    """
+    """Invert scatter, (n_features,) or a matrix; negative eigenvalues are set to 0 first."""
     if scatter.ndim == 1:
         return np.asarray(1.0 / (np.maximum(scatter, 0.0) + floor))
     value, vector = np.linalg.eigh(scatter)

@@ -301,10 +301,7 @@ class WeightedRun(NamedTuple):
 
 
 def distances(X: Floats, centers: Floats, weights: Floats) -> Floats:
-    """Compute the weighted squared distance of each row from each center.
-
-    X (n_rows, n_features), centers, weights (n_groups, n_features); returns (n_rows, n_groups).
-    """
+    """Weighted squared distance of each row from each center, (n_rows, n_groups)."""
     found = (X * X) @ weights.T - 2.0 * X @ (weights * centers).T
     found += (weights * centers * centers).sum(axis=1)
     return np.maximum(found, 0.0, out=found)

@@ -267,10 +267,7 @@ def _links_to_first(closure: Closure) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 class Distances(NamedTuple):
-    """Distances between n rows, each pair once, in the order of SciPy's ``pdist``.
-
-    condensed (n * (n - 1) / 2,).
-    """
+    """Distances between n rows, condensed (n * (n - 1) / 2,) as by SciPy's ``pdist``."""
 
     condensed: NDArray[np.float64]
     scale: float

@@ -42,10 +42,7 @@ SINGLE_PRECISION = 2e-5
 
 
 class RowDistances:
-    """Distances between the rows of one data set, or from other rows to them.
-
-    `unit` is about the largest distance: tables in single precision are divided by it.
-    """
+    """Distances between fitted rows or to them; single-precision tables are divided by `unit`."""
 
     def __init__(
         self, rows: Rows, metric: Metric, metric_params: Mapping[str, Any] | None = None
@@ -104,10 +101,7 @@ class RowDistances:
         return table
 
     def to_nearest(self, medoid: Index) -> tuple[Index, NDArray[np.float64]]:
-        """Find the nearest of some rows for every row.
-
-        medoid (k,); returns nearest (n_samples,), distance (n_samples,).
-        """
+        """Nearest of rows `medoid` (k,) for every row, and its distance, both (n_samples,)."""
         nearest, distance = np.empty(self.n_samples, np.int64), np.empty(self.n_samples)
         for start, stop in blocks(self.n_samples, max(BLOCK_ENTRIES // len(medoid), 1)):
             table = self.block(np.arange(start, stop), medoid)
@@ -118,10 +112,7 @@ class RowDistances:
     def nearest(
         self, owners: Index, n: int, among: Index | None = None, n_jobs: int | None = None
     ) -> tuple[Index, Floats]:
-        """Find the nearest other rows of some rows, among all rows or some.
-
-        owners (n_owners,); returns nearest (n_owners, n), distance (n_owners, n).
-        """
+        """Nearest `n` other rows of owners, among all or some; both (n_owners, n)."""
         others = np.arange(self.n_samples) if among is None else among
         if self.metric != "euclidean":
             return _in_tasks(lambda part: _by_distances(self, part, n, others), owners, n_jobs)

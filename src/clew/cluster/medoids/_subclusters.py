@@ -91,10 +91,7 @@ def neighbor_lists(
     random: Generator,
     n_jobs: int | None,
 ) -> tuple[Index, int]:
-    """List each candidate and its nearest rows, (n_candidates, m); return also a smaller number.
-
-    Half as many rows as in a group of mean size, and an eighth. Large groups are sampled.
-    """
+    """Each candidate's nearest rows, (n_candidates, m), half a group's mean; and an eighth."""
     n, size = candidates.n_samples, candidates.nearest.shape[1] + 1
     n_sampled = min(n, max(2 * MAX_NEIGHBORHOOD * n_clusters, len(candidates.rows)))
     sample = _sample(candidates.rows, n, n_sampled, random)
@@ -241,10 +238,7 @@ class Tried(NamedTuple):
 
 
 def normalized_cut(tables: Tables, centers: Index) -> float:
-    """Compute the mean normalized cut of groups of candidates, each with the nearest center.
-
-    Between 0 and 1, high where two centers divide a group; weights are shares of common neighbors.
-    """
+    """Mean normalized cut by common neighbors; high where two centers divide a group."""
     shared = tables.near.shared
     groups = tables.apart[centers].argmin(axis=0)
     volume = shared.sum(axis=1, dtype=np.float64)
@@ -321,10 +315,7 @@ def swapped(costs: Costs, first: Index, swap: Callable[..., int]) -> SwapRun:
 def with_wider_gaps(
     costs: Costs, apart: NDArray[np.float32], within: NDArray[np.float64], run: SwapRun
 ) -> SwapRun:
-    """Swap centers further, to raise the sum of their silhouettes minus a share of the cost.
-
-    apart (n_candidates, n_candidates), within (n_candidates,).
-    """
+    """Swap centers to raise silhouettes minus a share of cost; apart (n_candidates,)²."""
     centers = run.centers.copy()
     n_swaps = swap_for_silhouette(
         costs.own, costs.pair, apart, within, COST_WEIGHT, centers, TOLERANCE,
@@ -369,10 +360,7 @@ def shared_costs(
     scale: float,
     beside: NDArray[np.float32] | None = None,
 ) -> Costs:
-    """Return costs from distances within subclusters and from shared neighborhoods between them.
-
-    beside: for "both", pair costs of `thesis_costs` that are added.
-    """
+    """Distances within, shared neighborhoods between; `beside` is added for "both"."""
     size = candidates.distance.shape[1] + 1
     own = candidates.distance.sum(axis=1) / (max(size - 1, 1) * scale)
     pair = np.maximum(1 - near.shared, np.float32(LEAST_UNSHARED))
@@ -392,10 +380,7 @@ def thesis_costs(
     *,
     is_rule: bool,
 ) -> Costs:
-    """Return the costs of eq. 4.2, with the rule for overlaps or with a penalty in its place.
-
-    apart (n_candidates, n_candidates), overlap (n_candidates, n_candidates).
-    """
+    """Costs of eq. 4.2, by rule or by penalty; apart and overlap (n_candidates, n_candidates)."""
     own = candidates.distance.sum(axis=1) / scale
     pair = _log_costs(apart)
     if not is_rule:
@@ -417,10 +402,7 @@ def _log_costs(apart: NDArray[np.float32]) -> NDArray[np.float32]:
 def nearest_exemplars(
     distances: RowDistances, centers: Index, size: int, n_jobs: int | None
 ) -> Index:
-    """Return each center with its nearest rows; subclusters may share rows.
-
-    centers (n_clusters,); returns (n_clusters, size).
-    """
+    """Each center with its nearest rows, (n_clusters, size); subclusters may share rows."""
     if size == 1:
         return centers[:, None].copy()
     return np.column_stack([centers, distances.nearest(centers, size - 1, n_jobs=n_jobs)[0]])
@@ -488,10 +470,7 @@ def _fill(distances: RowDistances, chosen: Index, n_listed: int, n_jobs: int | N
 
 
 def confidences(distances: RowDistances, exemplars: Index) -> Floats:
-    """Return the probability that an exemplar is in its center's group, by its margin.
-
-    exemplars (n_clusters, size); returns (n_clusters, size).
-    """
+    """Probability by its margin that an exemplar is in its center's group, (n_clusters, size)."""
     rows, own = exemplars.ravel(), np.repeat(np.arange(len(exemplars)), exemplars.shape[1])
     margin = np.empty(len(rows))
     for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
@@ -509,10 +488,7 @@ def confidences(distances: RowDistances, exemplars: Index) -> Floats:
 
 
 def separation(distances: RowDistances, exemplars: Index) -> float:
-    """Return the mean silhouette of the exemplars; 0 for a single subcluster, or single rows.
-
-    exemplars (n_clusters, size).
-    """
+    """Mean silhouette of exemplars (n_clusters, size); 0 for single subclusters or rows."""
     n_clusters, size = exemplars.shape
     if size == 1 or n_clusters == 1:
         return 0.0

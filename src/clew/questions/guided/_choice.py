@@ -104,10 +104,7 @@ class Candidates:
         )
 
     def best(self, n: int, pending: Iterable[Pair] = ()) -> list[Pair]:
-        """Choose at most `n` pairs for a batch that has the pairs `pending` already; best first.
-
-        As long as such pairs are left, no row, and no two cores, are in two questions.
-        """
+        """At most `n` pairs, best first; no row and no two cores twice, `pending` included."""
         taken = list(pending)
         wanted = n + len(taken)
         first, second = self._ranked(N_RANKED)
@@ -148,9 +145,7 @@ class Candidates:
     ) -> list[Question]:
         """Choose at most `n` questions by their information per second, best first.
 
-        As long as there are such questions, no two, `pending` ones included, are about the same
-        cores. Keys of `asked` questions about three rows are not repeated, and `without` are rows
-        that no question about groups shows; `n_confirm` counts earlier confirm questions.
+        No two, `pending` included, are about the same cores while others are left; none in `asked`.
         """
         wanted = (kinds, seconds, n_confirm, without)
         if self._ranked_kinds is None or self._ranked_kinds[0] != wanted:
@@ -265,10 +260,7 @@ def checked_kinds(
 
 
 def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
-    """Return the probabilities of all in one group; i, j or k apart; all apart, (n, 5).
-
-    Those of independent pairs, given that being in one group is transitive.
-    """
+    """Probabilities, (n, 5), of all together; i, j or k apart; all apart, if transitive."""
     weight = np.stack(
         (
             ij * ik * jk,
@@ -283,11 +275,7 @@ def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
 
 
 def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
-    """Return the information in an answer about three rows of known `states` (n, 5), in nats, (n,).
-
-    All wrong answers are equally probable. A don't-know adds nothing, although it is the true
-    answer if the rows determine no other.
-    """
+    """Information, in nats, (n,), of answers; all wrong ones are as likely; states (n, 5)."""
     n_answers = N_ANSWERS[kind]
     given = np.zeros((len(STATES), n_answers))
     for state, answer in enumerate(ANSWER_OF_STATE[kind]):
@@ -304,10 +292,9 @@ def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
 def best_triples(
     same: Singles, value: Singles, weight: Singles, kinds: tuple[Kind, ...], error: float
 ) -> list[Triple]:
-    """Complete the most valuable pairs to three rows, and rank them; none of their pairs was asked.
+    """Complete the best pairs to three rows, none asked, and rank them by information and weight.
 
-    `value` (n_rows, n_rows) of questions about pairs is below the diagonal, negative where none
-    can be asked. The information is multiplied by the smallest `weight` (n_rows,) of the rows.
+    `value` (n_rows, n_rows) is below the diagonal, negative where none can be asked.
     """
     rows = _completed(value)
     if len(rows) == 0:

@@ -160,10 +160,7 @@ class Model(NamedTuple):
         return (yield from model._replace(views=views).stepping(len(answers)))
 
     def stepping(self, n_answers: int = 0) -> Generator[float, None, Model]:
-        """Continue the sampling of partitions, and compute labels and probabilities from them.
-
-        `n_answers` came since the last step: 0 before the first question.
-        """
+        """Continue the sampling, then compute labels; `n_answers` came since the last step."""
         n = len(self.labels)
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
         seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
@@ -265,11 +262,7 @@ class Start(NamedTuple):
 def unsampled(
     distances: Floats, coordinates: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
 ) -> Start:
-    """Compute features of pairs from distances and coordinates with about these distances.
-
-    Coordinates are sorted by decreasing variance. If the number of groups is known, features are
-    scaled to their size. `seed` is that of k-means and of the sampled partitions.
-    """
+    """Features of pairs from distances and coordinates, which are sorted by decreasing variance."""
     n = len(distances)
     if _all_equal(distances):
         features = np.zeros((number_of_pairs(n), N_FEATURES), np.float32)

@@ -97,10 +97,7 @@ class WithinRatio(NamedTuple):
         return cls(coordinates, prior, within, _ratio(coordinates, within))
 
     def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
-        """Learn the covariance within groups, unless there are too few differences within them.
-
-        The first time, the covariance, shrunk, becomes the prior of later ones.
-        """
+        """Learn the covariance within groups if there are enough pairs; the first is the prior."""
         points = self.coordinates
         n_dimensions = points.shape[1]
         sizes = np.bincount(labels)
@@ -132,10 +129,7 @@ class ErrorRate(NamedTuple):
         return np.asarray(np.clip(rates, *bounds))
 
     def factors(self, n: int, bounds: tuple[float, float], seed: int) -> Floats:
-        """Draw `n` rates from the posterior; return their log-odds, divided by those of the mean.
-
-        One rate is drawn from each of `n` equal parts of the posterior, in random order.
-        """
+        """Log-odds of one rate from each of `n` equal parts of the posterior, over the mean's."""
         if len(self.probabilities) == 0:
             return np.ones(n)
         random = np.random.RandomState(seed)
@@ -197,11 +191,7 @@ class AskedPairs(NamedTuple):
 
 
 class PairLogOdds(NamedTuple):
-    """Two sets of weights: of pairs in a partition, and of questions about two groups.
-
-    The second is fitted to the answers alone. The first is fitted to the answers with the log-odds
-    from the partitions as offset.
-    """
+    """Weights of pairs, with the partitions' log-odds as offset; of questions, without."""
 
     weights: Floats = START
     """Intercept, weights of the features, and of `WithinRatio`."""
@@ -218,10 +208,7 @@ class PairLogOdds(NamedTuple):
         return cls(weights, block, weights, block)
 
     def views(self, features: Singles, ratio: Singles) -> Views:
-        """Compute the log-odds of all pairs, zero on the diagonal, from `features` (n_pairs, 6).
-
-        `ratio` (n_pairs,) is the log-likelihood ratio of being within and between groups.
-        """
+        """Log-odds of pairs: features (n_pairs, 6), likelihood ratio (n_pairs,)."""
         n_rows = round((1 + np.sqrt(1 + 8 * len(ratio))) / 2)
         pairs, in_blocks = (np.empty((n_rows, n_rows), np.float32) for _ in range(2))
         weights = self.weights.astype(np.float32), LOW, HIGH

@@ -88,10 +88,7 @@ class JaccardLabels(NamedTuple):
         return cls(labels, average, _clipped(expected_jaccard(average, labels)))
 
     def updated(self, same: NDArray[np.float32], start: NDArray[np.int64]) -> JaccardLabels:
-        """Find labels for a new average `same` (n_rows, n_rows), in half precision, diagonal 1.
-
-        The search starts from the present labels, and from `start` (n_rows,).
-        """
+        """Labels for a new average (n_rows, n_rows), from the present ones or `start`."""
         threshold = self.jaccard / (1 + self.jaccard)
         labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
         others, other_value = best_partition(same, start, threshold, MAX_ITER)
@@ -154,11 +151,7 @@ class Posterior(NamedTuple):
     def stepping(
         self, views: Views, answered: Answered, factors: Floats, n_jobs: int | None = None
     ) -> Generator[float, None, tuple[Posterior, SameProbabilities]]:
-        """Move each partition on by one step, in parts; yield the share that is done after each.
-
-        `factors` (n_partitions,) multiply the evidence of the answers. The probabilities are
-        averages over the partitions after this step and the one before.
-        """
+        """Move partitions one step; yield the share done, return means of two steps."""
         partitions, states = self.partitions.copy(), self.states.copy()
 
         def advanced(index: int, own: Answered) -> Groups:
@@ -322,10 +315,7 @@ def cut_at(
 def expected_jaccard(
     same: NDArray[np.float32], labels: NDArray[np.int64], prior: float = 0.0
 ) -> float:
-    """Return the ratio of two expected numbers of pairs: joined by both, and joined by either.
-
-    `prior` pairs are added to both numbers. 1 if nothing is joined and nothing should be.
-    """
+    """Return expected pairs joined by both over those by either, each plus `prior`; else 1."""
     found, n_within, total = expected_pairs(same, labels)
     union = n_within + total - found + prior
     return min(max((found + prior) / union, 0.0), 1.0) if union > 1e-9 else 1.0

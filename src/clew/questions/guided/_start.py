@@ -169,11 +169,7 @@ def _joint_sizes(tree: Floats, log_factor: float) -> Singles:
 
 
 def rows_a_group(distances: Floats, ward: Floats, n_clusters: int | None) -> float:
-    """Return the mean number of rows in a group: given, or from silhouettes of cuts of a tree.
-
-    Silhouettes favor few groups where data have a direction of large variance but no groups, so
-    numbers far from the typical one need a clearly better silhouette.
-    """
+    """Mean rows in a group: given, or by silhouettes, which favor few groups of large variance."""
     n = len(distances)
     if n_clusters is not None:
         return n / n_clusters

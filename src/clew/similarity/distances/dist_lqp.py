@@ -289,10 +289,7 @@ class DistLQP(LearnedDistances):
         return np.where(is_used, np.maximum(slack, 0.0), 0.0) * given.unit
 
     def _embed(self, distances: Floats) -> Floats:
-        """Minimize the sum of squared changes of each new row under its triangle inequalities.
-
-        These are its triangles with each answered pair of which either row is among its nearest.
-        """
+        """Least squared changes under triangles with answered pairs of nearest rows."""
         n, links = distances.shape[1], self._links
         n_neighbors = min(self.n_neighbors, n)
         for start in range(0, len(distances), ROWS_PER_BLOCK):
@@ -324,10 +321,9 @@ class Settings(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Distances x that minimize ``Σ weight·(x - target)²`` plus penalties for missed bounds.
+    """Minimize ``Σ weight·(x - target)²`` plus missed bounds, under triangles `sides`.
 
-    All triangle inequalities of `sides`, (n_triangles, 3), hold. The bounds are on the first
-    distances; those of weight 0 must be among them.
+    The bounds are on the first distances; those of weight 0 must be among them.
     """
 
     sides: NDArray[np.int32]
@@ -345,10 +341,7 @@ class Sampled(NamedTuple):
 
 
 def build(given: GivenDistances, links: Links, settings: Settings) -> tuple[Problem, Sampled]:
-    """Sample triangles, and set up the program.
-
-    Answered pairs whose bound holds are used only if they are sides of a sampled triangle.
-    """
+    """Sample triangles and set up the program; bounds that hold count only as sides of these."""
     n = given.n_samples
     distance, _ = given.of_pairs(*np.divmod(links.keys, n))
     is_changed = (links.must > 0) & (distance > settings.upper)
@@ -426,10 +419,7 @@ class Solution(NamedTuple):
 def solve(
     problem: Problem, tol: float, max_iter: int, callback: Progress | None = None
 ) -> Solution:
-    """Minimize the objective until the duality gap is at most the share `tol` of it.
-
-    Returns the best distances at which the gap was computed. Time O(n_triangles) a sweep.
-    """
+    """Minimize until the duality gap is a share `tol`; O(n_triangles) a sweep."""
     state, least = _State(problem), LEAST_SHARE * float(problem.weight @ problem.target**2)
     best = Solution(problem.target, np.inf, -np.inf, 0, False)
     for n_iter in range(1, max_iter + 1):
@@ -499,11 +489,7 @@ class _State:
         return value + self._least_of_free()
 
     def _least_of_free(self) -> float:
-        """Minimize the part of the Lagrangian with distances of weight 0.
-
-        Above all targets and bounds, shorter distances keep triangles, and do not raise the
-        objective.
-        """
+        """Minimize over free distances, kept below targets: short ones cost no more."""
         bounds = self.problem.bounds
         at = np.flatnonzero(self.is_free)
         if not len(at):

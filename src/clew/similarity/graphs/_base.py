@@ -186,10 +186,7 @@ def net_links(answers: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float
 
 
 class NetAnswers(NamedTuple):
-    """Net answers, one entry per pair, stored at the endpoint with more answers (its head).
-
-    About half of the rows with answers are heads, so about half as many systems are solved.
-    """
+    """One entry a pair, at the endpoint with more answers: half as many systems to solve."""
 
     rows: NDArray[np.int64]  # rows with answers, (r,)
     heads: NDArray[np.int64]  # positions of the heads in `rows`, (h,)
@@ -220,10 +217,7 @@ def entries_at(
 
 
 def with_links(affinity: Affinity, answers: Constraints, low: float, high: float) -> Affinity:
-    """Move affinities of must-linked pairs to `high`, and those of cannot-linked ones to `low`.
-
-    A pair of net weight w moves by the share w of the way. Returns a changed copy.
-    """
+    """Copy, and move linked pairs to `high` or `low` by their net weight's share of the way."""
     rows, strength = net_links(answers)
     i, j = rows.T
     now = entries_at(affinity, i, j)

@@ -460,10 +460,7 @@ def _routine(module: str, name: str) -> Any:
 
 
 def _pairs_to_adjust(graph: csr_array, answers: Constraints) -> csr_array:
-    """Mark the pairs of the graph, the answered pairs, and those near must-links, (n, n).
-
-    For must-links, pairs of rows near both ends: at most about 200 entries per row of the graph.
-    """
+    """Pairs of the graph, answered ones and rows near both ends of must-links, (n, n)."""
     n = graph.shape[0]
     pairs, strength = net_links(answers)
     answered = coo_array((np.ones(len(pairs), bool), tuple(pairs.T)), shape=(n, n))
@@ -526,10 +523,7 @@ def _propagated(
 
 
 class _Diffusion:
-    """Columns of ``(I - αS)⁻¹`` for the rows with answers, stored if they fit in 512 MiB.
-
-    Nodes are numbered by their place in `order`.
-    """
+    """Columns of ``(I - αS)⁻¹``, by place in `order`; stored if they fit in 512 MiB."""
 
     def __init__(
         self, normalized: csr_array, alpha: float, answers: NetAnswers,

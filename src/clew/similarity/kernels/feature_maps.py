@@ -195,10 +195,7 @@ class PrecomputedKernel(PivotedKernel):
 
 
 class FourierFeatures:
-    """Random Fourier features of a Gaussian kernel with the median distance as its scale.
-
-    `rank` is the number of features; None is 300.
-    """
+    """Fourier features of a Gaussian kernel of median scale; `rank` of them, None is 300."""
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:
         self.rank = rank

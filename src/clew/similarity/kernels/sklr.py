@@ -495,11 +495,7 @@ class _Fold:
         self._multiplier: Floats | None = None
 
     def score(self, features: Floats, penalty: float, random: np.random.RandomState) -> float:
-        """Fit with a penalty, and return the total weight of the test answers that hold.
-
-        A comparison holds if the distances are in its order, whatever their difference. For pairs,
-        the area under the ROC curve of their distances is the share of the weight that counts.
-        """
+        """Weight of test answers that hold after a fit; of pairs, their area under ROC."""
         self._problem.set_penalties(self._limits.with_penalty(penalty))
         solution = self._problem.solve(
             tol=ROUGH_TOL, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier

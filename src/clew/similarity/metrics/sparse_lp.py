@@ -177,11 +177,7 @@ def _program(
     sparsity: float,
     entries: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[Floats, csr_array, Floats]:
-    """Set up the linear program: minimize ``costs @ v`` for ``rows @ v <= limits``, ``v >= 0``.
-
-    Variables: the diagonal, positive and negative parts above it, and violations. Rows:
-    comparisons, and dominance of the diagonal.
-    """
+    """Program ``rows @ v <= limits``: v is the diagonal, ± parts above, violations."""
     (m, n_features), (first, second) = near.shape, entries
     on_diagonal = far**2 - near**2
     above = 2.0 * (far[:, first] * far[:, second] - near[:, first] * near[:, second])

@@ -77,10 +77,7 @@ def _charts(left: dict[str, Any] | None, quality: dict[str, Any], counts: Counts
 
 
 def people_of(store: Store, results: Results, counts: Counts | None = None) -> list[dict[str, Any]]:
-    """Return how everybody answers: how often, how wrong, how fast, and the same when asked twice.
-
-    Errors and repeats come from the newest result; times from the last answers.
-    """
+    """How everybody answers: errors and repeats of the newest result, times of the last answers."""
     view, counts = results.newest(), counts or store.counts()
     times: dict[str, list[int]] = {}
     for logged in store.log(only_standing=True, newest_first=True, limit=N_TIMED):

@@ -42,15 +42,7 @@ def paths_of(names: Iterable[str]) -> list[str]:
 
 
 class Projects:
-    """An ASGI app of several projects.
-
-    Parameters
-    ----------
-    projects : sequence of WebSettings
-        The projects; each `base_path` is below `home`, which is the same for all.
-    invites : sequence of str, default=()
-        The secret of a link of each project. Together they are one link, for whoever started this.
-    """
+    """An ASGI app of projects below `home`; `invites`, a link's secret of each, act as one link."""
 
     def __init__(self, projects: Sequence[WebSettings], invites: Sequence[str] = ()) -> None:
         first = projects[0]
