@@ -20,7 +20,7 @@ from clew import Session
 from clew.datasets import load, load_pictures
 from clew.exceptions import DatasetNotFoundError
 from clew.features import extractor
-from clew.features._registry import GRAY
+from clew.features._extractor import GRAY
 from clew.items import open_image
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle

@@ -1,20 +1,216 @@
-"""Files that are complete under their final name."""
+"""Files: text as people have it, packed, encoded and delimited in several ways; whole when written.
+
+All files that clew reads as text are unpacked and decoded here, and all delimited ones are split
+here: tables, answers, ids, classes and lists of texts. What is delimited is quoted here too.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import os
+import re
 import secrets
+import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Final, Literal
 
 from clew.exceptions import FileFormatError
+
+#: Missing values in tables: those of pandas, and the question mark.
+MISSING: Final = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
+    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+SEPARATORS: Final = (",", ";", "\t", "|")
+#: First line that names the separator, in files for Excel.
+SEPARATOR_LINE: Final = re.compile(r"sep=(.)(?=[\r\n])")
+#: Number of lines from which the separator and the decimal mark are recognized.
+N_SAMPLED: Final = 100
+#: How UTF-16 begins: with a mark, as spreadsheets write it, or with two plain letters.
+UTF16: Final = {
+    "utf-16": re.compile(rb"\xff\xfe|\xfe\xff"),
+    "utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"),
+    "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]"),
+}
+#: What users can do besides, where a parameter names the encoding.
+NAME_ENCODING: Final = ", or name its encoding (latin-1 in many older files)"
+GZIP: Final = b"\x1f\x8b"
+#: A spreadsheet interprets a field that begins with one of these as a formula, if it is no number.
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """Read a file, or the standard input if the path is "-"; unpack gzip."""
+    content = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+    if not content.startswith(GZIP):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FileFormatError(f"{path} cannot be unpacked as gzip: {error}") from error
+
+
+def decoded(content: bytes, encoding: str | None, advice: str = NAME_ENCODING) -> str:
+    """Return the text of a file, by default UTF-8 or UTF-16; errors begin with the line."""
+    if encoding is None:
+        encoding = utf16_of(content) or "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except LookupError as error:
+        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or latin-1") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise FileFormatError(
+            f"line {line}: byte 0x{byte:02x} is not valid {encoding.removesuffix('-sig')}; save "
+            f"the file as UTF-8{advice}"
+        ) from error
+
+
+def utf16_of(content: bytes) -> str | None:
+    """Return the name of the kind of UTF-16 in which a file is, or None."""
+    return next((name for name, start in UTF16.items() if start.match(content)), None)
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file whose encoding nobody can name; errors begin with the path."""
+    try:
+        return decoded(content_of(path), None, advice="")
+    except FileFormatError as error:
+        raise FileFormatError(at_path(path, error)) from error
+
+
+def at_path(path: object, error: Exception) -> str:
+    """Put the path in front of a message that begins with the line, or with what is wrong."""
+    message = str(error)
+    if message.startswith(str(path)):
+        return message
+    return f"{path}{', ' if message.startswith('line ') else ': '}{message}"
+
+
+def check_plain_text(path: object, content: bytes) -> None:
+    """Refuse text in UTF-16, or packed by gzip, where lines are to be appended to the file."""
+    if content.startswith(GZIP):
+        raise FileFormatError(f"{path} is compressed by gzip: unpack it first")
+    if utf16_of(content):
+        raise FileFormatError(f"{path} is text in UTF-16: save it as UTF-8")
+
+
+def without_mark(text: str) -> tuple[str, str | None]:
+    """Return the text without the line ``sep=;`` that Excel reads, and the separator it names."""
+    mark = SEPARATOR_LINE.match(text)
+    # The line end stays, so that line numbers are those of the file.
+    return (text[mark.end() :], mark[1]) if mark else (text, None)
+
+
+def first_lines(text: str) -> str:
+    """Return the lines from which the format is recognized; a record after them is cut."""
+    lines = io.StringIO(text, newline="")
+    return "".join(line for line, _ in zip(lines, range(N_SAMPLED), strict=False))
+
+
+def numbered_records(text: str, sep: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record that is not blank, with the line on which it begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
+    line = 1
+    try:
+        for fields in reader:
+            if fields and (fields[0].strip() or any(map(str.strip, fields))):
+                yield line, fields
+            # A record may span several lines; line_num is the number of lines read so far.
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise FileFormatError(f"line {line}: {error}") from error
+
+
+def first_records(sample: str, sep: str) -> list[list[str]]:
+    """Return the records of the first lines that are not blank."""
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=sep, skipinitialspace=True)
+    try:
+        return [fields for fields in reader if any(map(str.strip, fields))]
+    except csv.Error as error:
+        raise FileFormatError(f"line {reader.line_num}: {error}") from error
+
+
+def separator(sample: str, default: str = ",") -> str:
+    """Return the separator that splits most of the first records into the same number of fields."""
+    best, most = default, 0.0
+    for sep in SEPARATORS:
+        if not (records := first_records(sample, sep)):
+            return sep  # nothing but separators
+        widths = [len(fields) for fields in records]
+        width = max(widths, key=widths.count)
+        fields = [field for fields in records for field in fields]
+        n_numbers = sum(is_number(field, ",") for field in fields)
+        # The header has to be split too: a decimal comma does not split it.
+        is_split = width > 1 and (widths[0] == width or lacks_name(records))
+        score = is_split * (widths.count(width) / len(widths) + 0.1 * n_numbers / len(fields))
+        if score > most:
+            best, most = sep, score
+    return " " if most == 0 and are_numbers_between_spaces(sample) else best
+
+
+def lacks_name(records: list[list[str]]) -> bool:
+    """Whether the first of three records or more has at least two fields, one fewer than others."""
+    width = len(records[0]) + 1
+    return len(records) > 2 and width > 2 and all(len(fields) == width for fields in records[1:])
+
+
+def are_numbers_between_spaces(sample: str) -> bool:
+    """Whether later records are as many numbers as the first has fields, or text and as many."""
+    records = first_records(sample, " ")
+    n_names = int(lacks_name(records))
+    width = len(records[0]) + n_names
+    return width > 1 and all(
+        len(fields) == width
+        and all(is_number(one, ".") or one in MISSING for one in fields[n_names:])
+        for fields in records[1:]
+    )
+
+
+def is_number(value: str, decimal: str) -> bool:
+    """Whether a field is a number with this decimal mark."""
+    try:
+        float(value.replace(decimal, "."))
+    except ValueError:
+        return False
+    return True
+
+
+def group_title(group: int | None, name: str = "") -> str:
+    """Return what people call a group: its name, or "group 1" for the one that files number 0."""
+    return name or ("no group" if group is None or group < 0 else f"group {group + 1}")
+
+
+def quoted(value: object) -> str:
+    """Quote a field of a CSV file, and put an apostrophe before what looks like a formula."""
+    # csv.writer does not quote a lone carriage return before Python 3.13.
+    text = str(value)
+    if _is_formula(text):
+        text = f"'{text}"
+    is_plain = text == text.strip() and not any(mark in text for mark in '",;\t\r\n')
+    return text if is_plain else '"' + text.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """Remove the apostrophe that `quoted` put in front."""
+    return text[1:] if text.startswith("'") and _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    plain = text.lstrip("'")
+    return plain.startswith(FORMULA_STARTS) and not NUMBER.fullmatch(plain)
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that gets its name only when it is complete; on an error nothing is left."""
+    """Open a file that gets its name only when it is complete; on an error nothing is left."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")

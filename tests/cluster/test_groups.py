@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-from clew.cluster._groups import best_start, costliest_row, fill_empty
-from clew.cluster._kmeans import _seeds, kmeans
+from clew.cluster._kmeans import _seeds, best_start, costliest_row, fill_empty, kmeans
 
 
 def test_the_first_of_the_best_starts_is_kept_and_each_start_is_reported():

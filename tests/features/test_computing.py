@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from clew.exceptions import InvalidDataError, InvalidParameterError
-from clew.features import Extractor, _registry, compute, extractor, extractors
+from clew.features import Extractor, _extractor, compute, extractor, extractors
 from clew.items import Item
 
 
@@ -56,7 +56,7 @@ def registered(monkeypatch):
         assert group == "clew.features"
         return [Point(each) for each in found if name in (None, each)]
 
-    monkeypatch.setattr(_registry, "entry_points", entry_points)
+    monkeypatch.setattr(_extractor, "entry_points", entry_points)
 
 
 def pictures(folder: Path, n: int = 10, *, mode: str = "RGB") -> list[Item]:
@@ -155,8 +155,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 import test_computing as tests
-from clew.features import _registry, compute
-_registry.OWN["slow"] = "test_computing:Slow"
+from clew.features import _extractor, compute
+_extractor.OWN["slow"] = "test_computing:Slow"
 folder = Path(sys.argv[1])
 items = [tests.Item(f"{at}", "image", path=f"{at}.png") for at in range(40)]
 compute(items, folder, model="slow", cache=sys.argv[2])

@@ -41,7 +41,6 @@ BASE = frozenset(
         "_validation",
         "_parallel",
         "_files",
-        "_text",
         "forest",
         "graphs",
         "_units",

@@ -83,8 +83,8 @@ def files_with(pattern: str) -> set[str]:
         (r"AnswerTable|Said|AnswerRows", ast.ClassDef, "constraints/_tables.py"),
         (r"warn(_user)?", FUNCTION, "_warnings.py"),
         (r"(held_out_)?folds?", FUNCTION, "constraints/_support.py"),
-        (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_groups.py"),
-        (r"_?best_(of_)?starts?", FUNCTION, "cluster/_groups.py"),
+        (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_kmeans.py"),
+        (r"_?best_(of_)?starts?", FUNCTION, "cluster/_kmeans.py"),
         (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_kmeans.py"),
         (r"derived_seeds", FUNCTION, "_validation.py"),
         (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
@@ -103,7 +103,7 @@ def test_each_definition_is_in_one_file(pattern: str, kind: tuple[type, ...], ho
 def test_empty_groups_are_filled_in_one_loop() -> None:
     # The loop over empty groups stands in one file; methods choose the row that moves.
     cluster = {file for file in TEXTS if file.startswith("cluster/")}
-    assert files_with(r"flatnonzero\(size == 0\)") & cluster == {"cluster/_groups.py"}
+    assert files_with(r"flatnonzero\(size == 0\)") & cluster == {"cluster/_kmeans.py"}
     methods = {"_kmeans.py", "kmeans/cop_kmeans.py", "kmeans/_soft.py", "kmeans/sssvad.py",
                "kernel/kernel_kmeans.py"}  # fmt: skip
     assert {f"cluster/{file}" for file in methods} <= files_with(r"\bfill_empty\(")

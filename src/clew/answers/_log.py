@@ -45,8 +45,7 @@ import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from clew._files import check_regular
-from clew._text import check_plain_text, content_of, utf16_of
+from clew._files import check_plain_text, check_regular, content_of, utf16_of
 from clew.answers._records import EDIT_KINDS, Answer, Edit, Entry, Question, Retraction, new_id, now
 from clew.answers._words import (
     ALL_ALIKE,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew._text import group_title
+from clew._files import group_title
 from clew.answers import ANSWER_WORDS, KINDS, ORIGINS, Kind
 from clew.cli._outputs import csv_text
 from clew.cli._words import counted

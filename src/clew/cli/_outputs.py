@@ -13,8 +13,7 @@ from typing import IO, Any, Literal
 
 import click
 
-from clew._files import atomic_write
-from clew._text import quoted
+from clew._files import atomic_write, quoted
 from clew.cli._words import uninterrupted
 from clew.exceptions import InvalidParameterError
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._text import SEPARATORS, are_numbers_between_spaces
+from clew._files import SEPARATORS, are_numbers_between_spaces
 from clew.cli._rows import STDIN, Rows, Standardize, read_distances, read_ids, read_items
 from clew.cli._words import Words, counted, printable
 from clew.collections import Collection, read_collection

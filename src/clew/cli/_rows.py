@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
+from clew._files import content_of, decoded
 from clew._limits import ALL_PAIRS_ROWS
-from clew._text import content_of, decoded
 from clew._validation import seems_distances
 from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._text import content_of, decoded
+from clew._files import content_of, decoded
 from clew.answers import Kind, SecondsModel
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep

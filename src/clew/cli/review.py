@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from clew._text import group_title
+from clew._files import group_title
 from clew.cli._options import PROJECT, QUIET, VERBOSE, login_name, project_and_store
 from clew.cli._words import counted, printable
 from clew.exceptions import InvalidParameterError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from clew._text import group_title
+from clew._files import group_title
 from clew.cli._options import PROJECT, find_project, project_and_store
 from clew.cli._words import FAILED, counted, printable, sizes_words
 from clew.exceptions import ClewError

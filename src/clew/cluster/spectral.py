@@ -22,8 +22,7 @@ from clew._validation import (
     derived_seeds,
     warn_of_distances,
 )
-from clew.cluster._groups import warn_of_fewer_groups
-from clew.cluster._kmeans import kmeans
+from clew.cluster._kmeans import kmeans, warn_of_fewer_groups
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_affinity, local_scale_graph, nearest_graph, resolved_n_neighbors
 

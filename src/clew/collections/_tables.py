@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._text import content_of, text_of
+from clew._files import content_of, text_of
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import Item, LeftOut

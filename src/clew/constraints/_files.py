@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from clew._files import atomic_write
-from clew._text import (
+from clew._files import (
     at_path,
+    atomic_write,
     first_lines,
     numbered_records,
     quoted,

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from clew._text import quoted
+from clew._files import quoted
 from clew.answers import ANSWER_WORDS, Answer
 from clew.exceptions import InvalidDataError, InvalidParameterError, MissingDependencyError
 from clew.exports._members import Member

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from clew._text import group_title
+from clew._files import group_title
 from clew.answers import SAME, Answer, Edit, Entry, entry_to_json, expand, items_of
 from clew.exceptions import InvalidDataError
 from clew.items import Item

@@ -1,9 +1,8 @@
 """Features of images, sounds and texts: computed once, kept by content, of any network."""
 
 from clew.features._computing import Features, compute
-from clew.features._extractor import Extractor
+from clew.features._extractor import Extractor, extractor, extractors
 from clew.features._read import Images, Texts, read_images, read_texts
-from clew.features._registry import extractor, extractors
 
 __all__ = [
     "Extractor",

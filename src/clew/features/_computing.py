@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from clew._parallel import in_threads
 from clew.exceptions import ClewError, InvalidDataError, InvalidParameterError
-from clew.features._extractor import Extractor
-from clew.features._registry import chosen, extractor
+from clew.features._extractor import Extractor, chosen, extractor
 from clew.items import Item, LeftOut, Media
 
 #: Files whose hashes are kept at a time.

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew._text import at_path, content_of, decoded
+from clew._files import at_path, content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features._computing import compute
-from clew.features._registry import chosen_for_texts
+from clew.features._extractor import chosen_for_texts
 from clew.features._without_networks import tf_idf
 from clew.items import Item, LeftOut
 

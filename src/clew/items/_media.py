@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from clew._text import content_of, decoded
+from clew._files import content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.items._item import Item
 from clew.items._open import MOST_SECONDS, open_image

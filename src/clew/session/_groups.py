@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from clew._text import group_title
+from clew._files import group_title
 from clew.answers import SAME, Answer, expand
 from clew.constraints._validation import RowIds
 from clew.exceptions import InvalidArgumentError

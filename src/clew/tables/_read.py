@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from clew._text import (
+from clew._files import (
     MISSING,
     at_path,
     content_of,

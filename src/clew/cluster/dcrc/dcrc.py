@@ -18,7 +18,7 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import warn_of_fewer_groups
+from clew.cluster._kmeans import warn_of_fewer_groups
 from clew.cluster.dcrc._em import Errors, Penalties, Steps
 from clew.cluster.dcrc._selection import (
     BestSolution,

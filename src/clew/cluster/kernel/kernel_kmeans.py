@@ -23,8 +23,16 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import best_start, costliest_row, fill_empty, warn_of_fewer_groups
-from clew.cluster._kmeans import KMeansRun, kmeans, nearest_centers, plus_plus
+from clew.cluster._kmeans import (
+    KMeansRun,
+    best_start,
+    costliest_row,
+    fill_empty,
+    kmeans,
+    nearest_centers,
+    plus_plus,
+    warn_of_fewer_groups,
+)
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_square
 from clew.similarity.kernels.feature_maps import KernelFunction, computed_kernel

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew.cluster._groups import best_start, fill_empty
-from clew.cluster._kmeans import Means, group_means, plus_plus
+from clew.cluster._kmeans import Means, best_start, fill_empty, group_means, plus_plus
 from clew.constraints import Constraints
 from clew.kernels.means import PairLists, best_for_empty_group, iterated_conditional_modes
 

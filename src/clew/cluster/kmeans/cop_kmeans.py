@@ -20,14 +20,18 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import (
+from clew.cluster._kmeans import (
+    Centers,
+    Means,
+    Medoids,
     best_start,
     check_n_components,
     costliest_row,
     fill_empty,
+    nearest_centers,
+    plus_plus,
     warn_of_fewer_groups,
 )
-from clew.cluster._kmeans import Centers, Means, Medoids, nearest_centers, plus_plus
 from clew.constraints import Closure, Constraints, Support
 from clew.constraints._closure import neighbor_lists
 from clew.constraints._support import answers_for, binding_answers

@@ -19,7 +19,7 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import warn_of_fewer_groups
+from clew.cluster._kmeans import warn_of_fewer_groups
 from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, weighted_pairs
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for

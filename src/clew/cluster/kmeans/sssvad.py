@@ -19,8 +19,15 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import best_start, costliest_row, fill_empty, warn_of_fewer_groups
-from clew.cluster._kmeans import Means, group_means, plus_plus
+from clew.cluster._kmeans import (
+    Means,
+    best_start,
+    costliest_row,
+    fill_empty,
+    group_means,
+    plus_plus,
+    warn_of_fewer_groups,
+)
 from clew.constraints import Constraints, Support
 from clew.constraints._meanings import Relations, inequalities_or_refusal
 from clew.constraints._support import answers_for

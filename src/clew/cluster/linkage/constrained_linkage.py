@@ -12,7 +12,7 @@ from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew._warnings import warn
-from clew.cluster._groups import check_n_components
+from clew.cluster._kmeans import check_n_components
 from clew.constraints import Closure, Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError

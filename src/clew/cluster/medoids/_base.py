@@ -20,7 +20,7 @@ from clew._validation import (
     check_parameters,
     derived_seeds,
 )
-from clew.cluster._groups import best_start, warn_of_fewer_groups
+from clew.cluster._kmeans import best_start, warn_of_fewer_groups
 from clew.cluster.medoids._distances import BLOCK_ENTRIES, Metric, RowDistances, checked_distances
 from clew.kernels.medoids import Assignment
 

@@ -12,7 +12,7 @@ from clew._estimators import Clusterer, OfDistances, guarded_fit
 from clew._limits import MAX_DENSE_ROWS
 from clew._validation import Allowed, RandomState, check_parameters, derived_seeds, is_dask
 from clew._warnings import warn
-from clew.cluster._groups import best_start
+from clew.cluster._kmeans import best_start
 from clew.cluster.medoids._distances import Metric, RowDistances, check_metric, checked_distances
 from clew.cluster.medoids._subclusters import (
     PAIR_SCALE,

@@ -11,8 +11,8 @@ from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
+from clew.similarity._embedding import Learned, LinearMetric
 from clew.similarity._log_det import PairBounds, Skipped, learn_from_pairs, percentile_bounds
-from clew.similarity.metrics._base import Learned, LinearMetric
 
 __all__ = ["ITML"]
 

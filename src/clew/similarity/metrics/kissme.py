@@ -12,7 +12,7 @@ from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.similarity.metrics._base import Learned, LinearMetric, differences
+from clew.similarity._embedding import Learned, LinearMetric, differences
 
 __all__ = ["KISSME"]
 

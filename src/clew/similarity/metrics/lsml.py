@@ -14,7 +14,7 @@ from clew._validation import Allowed, AllowedValues
 from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.constraints._meanings import inequalities_or_refusal
-from clew.similarity.metrics._base import Learned, LinearMetric, differences
+from clew.similarity._embedding import Learned, LinearMetric, differences
 
 __all__ = ["LSML"]
 

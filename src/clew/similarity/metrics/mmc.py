@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
-from clew.similarity.metrics._base import Learned, LinearMetric, differences
+from clew.similarity._embedding import Learned, LinearMetric, differences
 
 __all__ = ["MMC"]
 

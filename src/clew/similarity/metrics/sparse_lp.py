@@ -14,7 +14,7 @@ from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.constraints._meanings import inequalities_or_refusal
 from clew.exceptions import InvalidDataError, TooLargeError
-from clew.similarity.metrics._base import Learned, LinearMetric, differences
+from clew.similarity._embedding import Learned, LinearMetric, differences
 
 __all__ = ["SparseLP"]
 
