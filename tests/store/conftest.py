@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from clew.answers import Question
+from clew.answers import Answer, Question
 from clew.items import Item
-from clew.store import Store, open_store
+from clew.store import Store, Suggestion, open_store
 
 _NUMBERS = itertools.count()
 
@@ -61,3 +61,17 @@ def pair() -> Pair:
         return Question("pair", (), origin, (f"i{i}", f"i{j}"), **fields)  # type: ignore[arg-type]
 
     return make
+
+
+def said(question: Question, value: str | int = "same", annotator: str = "ann") -> Answer:
+    return Answer(question, value, annotator, origin=question.origin)
+
+
+def fill(store: Store, pair: Pair, n: int = 12, revision: int = 0, first: int = 0) -> None:
+    store.replace_pool(
+        [Suggestion(pair(first + at, first + at + 1), revision=revision) for at in range(n)]
+    )
+
+
+def ids_of(leases: object) -> list[object]:
+    return [lease.question.ids for lease in leases]  # type: ignore[attr-defined]

@@ -1,0 +1,225 @@
+"""Tables of answers that experiments write: which columns are items, answers and people."""
+
+import io
+
+import numpy as np
+import pytest
+
+from clew import Constraints
+from clew.exceptions import FileFormatError, IgnoredColumnsWarning, InvalidConstraintsError
+
+TRIALS = """trial,participant,left,middle,right,response
+1,p1,wren,owl,robin,owl
+2,p1,owl,heron,wren,owl
+3,p2,robin,wren,heron,robin
+"""
+IDS = ("wren", "owl", "robin", "heron")
+ROWS = [[0, 1, 2], [1, 3, 0], [2, 0, 3]]
+
+
+def write(tmp_path, text, name="c.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(folder, text, **options):
+    with pytest.warns(IgnoredColumnsWarning, match="trial"):
+        return Constraints.read_csv(write(folder, text), **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"columns": ["left", "middle", "right"], "answer": "response", "annotator": "participant"},
+        {"columns": ("Left", "middle", "RIGHT ")},
+        {"kind": "odd-one-out"},
+        {"ids": IDS},
+    ],
+)
+def test_the_file_of_a_psychologist_is_read(tmp_path, options):
+    said = read(tmp_path, TRIALS, **options)
+    assert said.ids == IDS
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.odd_one_out_answers.tolist() == [1, 0, 0]
+    assert [said.annotators[code] for code in said.odd_one_out_annotators] == ["p1", "p1", "p2"]
+
+
+def test_the_answer_may_be_the_column_of_the_item_or_a_word(tmp_path):
+    text = TRIALS.replace("robin,owl\n", "robin,Middle\n").replace("n,robin\n", "n,all alike\n")
+    said = read(tmp_path, text, columns=["left", "middle", "right"], kind="odd_one_out")
+    assert said.odd_one_out_answers.tolist() == [1, 0, -1]
+
+
+BY_COLUMN = """trial,participant,left,middle,right,response,rt
+1,p1,wren,owl,robin,Middle,512
+2,p1,owl,heron,wren,left,640
+3,p2,robin,wren,heron,right,433
+"""
+
+
+def test_an_answer_by_column_is_recognized_beside_other_columns(tmp_path):
+    said = read(tmp_path, BY_COLUMN)
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.odd_one_out_answers.tolist() == [1, 0, 2]
+    unclear = write(tmp_path, BY_COLUMN.replace("right,433", "left,433"))
+    with pytest.raises(FileFormatError, match=r"line 1: .*is not clear.*'rt'.*--item-columns"):
+        Constraints.read_csv(unclear, kind="odd_one_out")
+
+
+def test_yes_and_no_are_answers_about_pairs_in_a_column_of_any_name(tmp_path):
+    text = "first,second,same place?\nwren,owl,Yes\nowl,robin,no\nwren,robin,don't know\n"
+    path = write(tmp_path, text)
+    for options in ({}, {"columns": ["second", "first"], "kind": "pair"}):
+        said = Constraints.read_csv(path, answer="same place?", **options)
+        assert said.pair_answers.tolist() == [1, 0, -2]
+
+
+def test_other_names_of_columns_are_given(tmp_path):
+    text = TRIALS.replace("participant", "who").replace("response", "picked")
+    said = read(tmp_path, text, answer="picked", annotator="who")
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.annotators == ("p1", "p2")
+
+
+def test_triplets_have_the_chosen_item_as_answer(tmp_path):
+    text = "trial,reference,a,b,choice\n1,wren,owl,robin,owl\n2,owl,wren,robin,robin\n"
+    said = read(tmp_path, text, kind="triplet")
+    assert said.triplets.tolist() == [[0, 1, 2], [1, 0, 2]]
+    assert said.triplet_answers.tolist() == [0, 1]
+    with pytest.raises(FileFormatError, match=r"the first item is never chosen.*say which"):
+        Constraints.read_csv(write(tmp_path, text))
+    with pytest.raises(FileFormatError, match=r"line 2: unknown answer 'wren' to a triplet"):
+        Constraints.read_csv(write(tmp_path, text.replace(",owl\n", ",wren\n")), kind="triplet")
+
+
+def test_pairs_have_words_as_answers(tmp_path):
+    text = "picture_1,picture_2,rater,response\nwren,owl,ann,Same\nowl,robin,ben,don't know\n"
+    said = Constraints.read_csv(write(tmp_path, text))
+    assert said.ids == ("wren", "owl", "robin")
+    assert said.pair_answers.tolist() == [1, -2]
+    assert said.annotators == ("ann", "ben")
+
+
+def test_items_may_be_row_numbers(tmp_path):
+    text = "left,right,answer\n3,1,same\n0,2,different\n"
+    assert Constraints.read_csv(write(tmp_path, text), n_samples=5).pairs.tolist() == [
+        [1, 3], [0, 2]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (TRIALS, {"answer": "answers"}, "line 1: there is no column 'answers'; the columns are"),
+        (TRIALS, {"columns": ["left"]}, "two or three items in different columns"),
+        (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
+        (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
+        (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
+        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*columns have other names"),
+        (TRIALS.replace("trial", "subject"), {}, "missing column"),
+        (TRIALS.replace("wren,owl\n3", "wren,swan\n3"), {}, "line 3: unknown answer 'swan' to an"),
+        (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: id_i: .*'swan'"),
+        (TRIALS.replace("1,p1,wren", "1,p1,owl"), {}, "line 2: the rows of an answer"),
+    ],
+)
+def test_what_is_not_clear_is_refused(tmp_path, text, options, message):
+    with pytest.raises(FileFormatError, match=message):
+        Constraints.read_csv(write(tmp_path, text), **({"ids": IDS} | options))
+
+
+def test_columns_of_our_own_names_are_never_guessed(tmp_path):
+    text = "kind,id_i,id_j,said,who\npair,wren,owl,same,ann\n"
+    with pytest.raises(FileFormatError, match="missing column 'answer'"):
+        Constraints.read_csv(write(tmp_path, text))
+    said = Constraints.read_csv(write(tmp_path, text), answer="said", annotator="who")
+    assert (said.pair_answers.tolist(), said.annotators) == ([1], ("ann",))
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("id_i,id_j,answer\nwren,owl,same\nowl,robin,different\n", [[0, 1], [1, 2]]),
+        ("ID_I|ID_J|ID_K|Answer\nwren|owl||Same\nowl|robin||different\n", [[0, 1], [1, 2]]),
+        ("id_i;id_j;same?\nwren;owl;y\nowl;robin;n\n", [[0, 1], [1, 2]]),
+        ("i,j,Is match\n0,1,true\n1,4,false\n", [[0, 1], [1, 4]]),
+        ("id_i,id_j,answer,day,Who\na,b,same,,ann\nb,c,different,,ann\n", [[0, 1], [1, 2]]),
+    ],
+    ids=["plain", "no k", "same?", "row numbers", "other columns"],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::clew.exceptions.IgnoredColumnsWarning")
+def test_a_table_of_pairs_needs_no_column_kind(tmp_path, text, pairs):
+    said = Constraints.read_csv(write(tmp_path, text))
+    assert (said.pairs.tolist(), said.pair_answers.tolist()) == (pairs, [1, 0])
+    assert said.annotators == (("ann",) if "ann" in text else ("",))
+    pd = pytest.importorskip("pandas")
+    frame = pd.read_csv(io.StringIO(text), sep=next(mark for mark in ",|;" if mark in text))
+    assert Constraints.from_frame(frame) == said
+
+
+def test_odd_ones_need_no_column_kind_if_the_first_of_three_is_odd_anywhere(tmp_path):
+    text = "id_i,id_j,id_k,answer\nwren,owl,robin,owl\nowl,wren,robin,first\n"
+    with pytest.raises(FileFormatError, match="the first item is never chosen"):
+        Constraints.read_csv(write(tmp_path, text))
+    said = Constraints.read_csv(write(tmp_path, text.replace("first", "third")))
+    assert said.odd_one_out_answers.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("id_i,id_j,answer\na,b,same\nb,c,so so\n", {}, "line 3: unknown answer 'so so' to a pair"),
+        ("id_i,id_j,answer\na,b,same\nb,c,so so\n", {"kind": "pair"}, "line 3: unknown answer"),
+        ("id_i,id_j,answer,wieght\na,b,same,1\n", {}, "rename it to 'weight'"),
+        ("id_i,id_j,id_k,answer\na,b,c,third\nb,c,,same\n", {}, "'id_k' is empty.*a column 'kind'"),
+    ],
+    ids=["word", "kind", "misspelled", "mixed"],
+)  # fmt: skip
+def test_a_table_without_kinds_is_refused_for_its_line_or_column(tmp_path, text, options, message):
+    with pytest.raises(FileFormatError, match=message):
+        Constraints.read_csv(write(tmp_path, text), **options)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rows_that_are_not_given_are_those_that_answers_name(tmp_path, ending):
+    by_id = Constraints.from_pairs(must_link=[("owl", "wren")], ids=("wren", "owl"))
+    by_row = Constraints.from_pairs(must_link=[(4, 1)], n_samples=9)
+    path = tmp_path / f"answers.{ending}"
+    write, read = (
+        (Constraints.to_csv, Constraints.read_csv)
+        if ending == "csv"
+        else (Constraints.to_jsonl, Constraints.read_jsonl)
+    )
+    write(by_id, path)
+    again = read(path)
+    assert set(again.ids) == {"owl", "wren"}
+    assert len(again.pairs) == 1
+    write(by_row, path)
+    assert read(path).n_samples == 5
+    np.testing.assert_array_equal(read(path).pairs, by_row.pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no"),
+    [("same", True, False), ("is_match", "yes", "No"), ("match", 1, 0), ("Is_Same", 1.0, 0.0)],
+)
+def test_pairs_in_a_frame_of_ones_own(tmp_path, name, yes, no):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], name: [yes, no], "who": ["ann", "ben"]})
+    ids = ["x", "y", "z"]
+    expected = Constraints.from_pairs(
+        must_link=[("x", "y")], cannot_link=[("y", "z")], ids=ids, annotators=["ann", "ben"]
+    )
+    assert Constraints.from_frame(frame, ids=ids, annotator="who") == expected
+    frame.to_csv(tmp_path / "pairs.csv", index=False)
+    assert Constraints.read_csv(tmp_path / "pairs.csv", ids=ids, annotator="who") == expected
+
+
+def test_columns_of_a_frame_are_named():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"left": [0], "right": [2], "verdict": ["different"]})
+    found = Constraints.from_frame(frame, n_samples=4, columns=["left", "right"], answer="verdict")
+    assert found.cannot_link.tolist() == [[0, 2]]
+    with pytest.raises(InvalidConstraintsError, match="there is no column 'verdikt'"):
+        Constraints.from_frame(frame, n_samples=4, columns=["left", "right"], answer="verdikt")
