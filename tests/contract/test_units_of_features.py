@@ -107,7 +107,7 @@ def asked(X: Floats, y: NDArray[np.int64], n_answers: int, n_seeds: int = 1) -> 
     found = []
     for seed in range(n_seeds):
         oracle = SimulatedOracle(y, error=0.05, random_state=seed)
-        labels = Session(X, random_state=seed).run(oracle, n_answers, batch=3).labels()
+        labels = Session(X, random_state=seed).run(oracle, n_answers, batch=6).labels()
         found.append(adjusted_rand_score(y, labels))
     return float(np.mean(found))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,26 @@ def test_paths_of_projects() -> None:
         "/p/leaves-co", "/p/leaves-co-2", "/p/bl-tter", "/p/project", "/p/project-2",
         "/p/leaves-co-3",
     ]  # fmt: skip
+
+
+def test_no_part_of_a_reply_waits_for_the_acknowledgment_of_another() -> None:
+    """Else each reply on an open connection takes 40 ms more."""
+
+    async def no_delay() -> int:
+        found = asyncio.get_running_loop().create_future()
+
+        def answer(_: Any, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            found.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        sock = listen("127.0.0.1", 0, exact=True)
+        async with await asyncio.start_server(answer, sock=sock):
+            _, writer = await asyncio.open_connection(*sock.getsockname())
+            writer.close()
+            return int(await found)
+
+    assert asyncio.run(no_delay())
 
 
 class Two:
@@ -108,10 +130,7 @@ def test_the_link_opens_all_projects_once(two: Two) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 320])
-def test_a_list_of_projects(
-    tmp_path: Path, draw: Any, visit: Any, site_of: Any, axe: str, width: int
-) -> None:
+def test_a_list_of_projects(tmp_path: Path, draw: Any, visit: Any, site_of: Any, axe: str) -> None:
     """`clew serve leaves birds`: the link leads to the list, which says how far each is."""
     places = tmp_path / "leaves", tmp_path / "birds"
     for place in places:
@@ -125,7 +144,7 @@ def test_a_list_of_projects(
     })  # fmt: skip
     pair = Question("pair", ids=tuple(site.ids[:2]))
     site.store.append([Answer(pair, "same", "Bo", at="2026-11-02T09:30:00.000Z")])
-    ann = visit(site, "", viewport={"width": width, "height": 700})
+    ann = visit(site, "", viewport={"width": 1280, "height": 700})
     page = ann.page
     page.goto(both.link)
     page.get_by_role("heading", name="Projects").wait_for()
@@ -136,20 +155,24 @@ def test_a_list_of_projects(
     assert "birds 24 items · 0 answered · too early to say" in cards[1]
     assert "Nobody has answered yet" in cards[1]
     page.evaluate(axe + "; undefined")
-    assert page.evaluate("axe.run().then(r => r.violations.map(v => v.id))") == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (1280, 320):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.evaluate("axe.run().then(r => r.violations.map(v => v.id))") == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("link", name="birds: Answer questions").click()
     ann.press("1")
     page.locator(".brand").click()
     page.get_by_text("24 items · 1 answered · too early to say").wait_for()
-    cut = page.locator(".plot").evaluate(
-        """plot => {
-            const [all, knot] = [plot, plot.querySelector("circle")].map(
-                one => one.getBoundingClientRect());
-            return all.left - parseFloat(getComputedStyle(plot).overflowClipMargin) - knot.left;
-        }"""
-    )
-    assert cut <= 0, "the knot is drawn whole"
+    for width in (1280, 320):
+        page.set_viewport_size({"width": width, "height": 700})
+        cut = page.locator(".plot").evaluate(
+            """plot => {
+                const [all, knot] = [plot, plot.querySelector("circle")].map(
+                    one => one.getBoundingClientRect());
+                return all.left - parseFloat(getComputedStyle(plot).overflowClipMargin) - knot.left;
+            }"""
+        )
+        assert cut <= 0, "the knot is drawn whole"
     page.get_by_role("link", name="leaves", exact=True).click()
     ann.press("2")
     ann.page.locator(".nav a", has_text="History").wait_for(state="attached")
