@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ def test_no_part_of_a_reply_waits_for_the_acknowledgment_of_another() -> None:
             writer.close()
             return int(await found)
 
-    assert asyncio.run(no_delay())
+    with ThreadPoolExecutor(1) as pool:  # in this thread Playwright's loop may run
+        assert pool.submit(asyncio.run, no_delay()).result()
 
 
 class Two:
