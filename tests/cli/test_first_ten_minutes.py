@@ -9,6 +9,8 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.cli.projects import clew
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 PAGE = Path(__file__).parents[2] / "docs" / "first_ten_minutes.md"
 COLORS = ((178, 34, 34), (0, 0, 128), (46, 139, 87))
 N_EACH = 8
