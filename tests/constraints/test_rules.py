@@ -102,7 +102,6 @@ def jaccard(X, y, constraints):
     )
 
 
-@pytest.mark.usefixtures("small_search")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_rule_that_errs_where_features_err_does_no_harm(seed):
     X, y = blobs(seed)
