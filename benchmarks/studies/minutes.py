@@ -155,7 +155,7 @@ class MinutesStudy(Study):
         X, y = rows(task.set, task.trial)
         seed = seed_of("minutes", task.set, task.cell.name, task.trial)
         clock = Clock(y)
-        if task.method is MERGES or task.method == MERGES:
+        if task.method == MERGES:
             merged(X, y, clock)
         elif task.method == SORT:
             sorted_by_hand(X, y, task.cell.error, seed, clock)
