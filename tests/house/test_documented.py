@@ -170,6 +170,14 @@ def test_feature_has_a_page_that_names_it_and_an_example(row: list[str]) -> None
     assert [name for name in re.findall(r"`(\w+)`", names) if name not in text] == []
 
 
+def test_base_classes_for_new_methods_exist() -> None:
+    text = (DOCS / "how_to_add_a_method.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\| `([\w.]+\.[A-Z]\w+)` \|", text, re.MULTILINE)
+    assert len(names) >= 7
+    for name in names:
+        assert inspect.isclass(_resolve(f"clew.{name}"))
+
+
 @pytest.mark.parametrize("estimator", _estimators())
 def test_estimator_has_a_page(estimator: str) -> None:
     pages = (DOCS / "methods").rglob("*.md")

@@ -32,7 +32,7 @@ from clew.similarity._log_det import (
     mean_squared_distance,
     without_impossible,
 )
-from clew.similarity.kernels._base import KernelSpace, Seeds
+from clew.similarity.kernels.feature_maps import KernelSpace, Seeds
 
 __all__ = ["SKLR"]
 

@@ -11,7 +11,7 @@ from clew._parallel import Progress
 from clew._validation import Allowed, AllowedValues, RandomState
 from clew.constraints import Constraints, Support
 from clew.similarity._log_det import Skipped, bounds_of_pairs, learn_from_pairs
-from clew.similarity.kernels._base import KernelSpace, Seeds
+from clew.similarity.kernels.feature_maps import KernelSpace, Seeds
 
 __all__ = ["SKMS"]
 
