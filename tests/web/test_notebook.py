@@ -91,6 +91,7 @@ def test_a_widget_asks_in_jupyterlab(lab: str, browser: Any, axe: str) -> None:
     page.on("request", lambda one: hosts.add(urlsplit(one.url).hostname))
     page.goto(f"{lab}/lab/tree/ask.ipynb")
     page.locator(".jp-Notebook .jp-CodeCell").nth(1).wait_for()
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()  # cells run before are dropped
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     root = page.locator(".clew-widget")

@@ -284,6 +284,30 @@ def test_rows_that_stay_alone_for_want_of_answers_are_named():
     assert GuidedClustering(random_state=0).fit(constraints=all_different).n_clusters_ == 12
 
 
+def random_pairs(seed, n_answers, error):
+    """Answers about random pairs of 120 rows in four groups."""
+    random = np.random.default_rng(seed)
+    y = random.integers(4, size=120)
+    pairs = np.array([random.choice(120, 2, replace=False) for _ in range(n_answers)])
+    is_same = (y[pairs[:, 0]] == y[pairs[:, 1]]) ^ (random.random(n_answers) < error)
+    return y, Constraints(120, pairs=np.column_stack([pairs, is_same]))
+
+
+def test_large_groups_are_not_taken_for_many_small_ones():
+    """Correlation clustering alone finds 30 groups, at an ARI of .10."""
+    y, answers = random_pairs(0, 900, 0.1)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert (model.regime_, model.n_clusters_ <= 8) == ("answers", True)
+    assert adjusted_rand_score(y, model.labels_) > 0.5
+
+
+def test_small_groups_of_few_answers_are_said_to_be_no_more_than_that():
+    """One answer for each row: the number of groups follows from what was not asked."""
+    _, answers = random_pairs(0, 120, 0.0)
+    with pytest.warns(NoGroupsWarning, match="puts the rows into 87 groups only because"):
+        GuidedClustering(random_state=0).fit(constraints=answers)
+
+
 def test_an_answer_that_no_other_contradicts_is_not_doubted():
     """Questions about 300 rows, a tenth of the answers wrong; most pairs differ."""
     y, answers = identities(5, n_rows=300, error=0.1)

@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
-from scipy.special import softmax
+from scipy.special import betaln, gammaln, softmax
 
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
@@ -55,6 +56,8 @@ MOST_GRADED = 24
 SMALL_GROUP = 5.0
 #: Answers alone can form groups if there are this many different questions for each row on average.
 LEAST_DEGREE = 3.0
+#: Limits of the log concentration of groups.
+CONCENTRATIONS = (-5.0, 9.0)
 #: Larger tables of rows by groups are sparse.
 MAX_DENSE_ENTRIES = 50_000_000
 #: Limits of the probability that the partition is wrong about an asked pair.
@@ -256,6 +259,29 @@ def identities_of(
 def are_groups_small(model: CorrelationClustering) -> bool:
     """Whether groups have fewer than five rows on the average."""
     return len(model.labels_) < SMALL_GROUP * model.n_clusters_
+
+
+def evidence_of(labels: Labels, answers: Constraints) -> float:
+    """Log-probability of groups and of the pair answers given them.
+
+    The shares of "same" in and between groups have uniform priors. Groups have that of a Chinese
+    restaurant process with the best concentration: many small ones cost as little as few large.
+    """
+    pairs = answers.as_pairs()
+    is_told = ~pairs.is_dont_know & (pairs.pair_weights > 0)
+    (first, second), is_same = labels[pairs.pairs[is_told].T], pairs.is_must_link[is_told]
+    of_answers = sum(
+        betaln(1 + is_same[where].sum(), 1 + (~is_same[where]).sum())
+        for where in (first == second, first != second)
+    )
+    sizes = np.unique(labels, return_counts=True)[1]
+
+    def cost(log_concentration: float) -> float:
+        prior = np.exp(log_concentration)
+        return float(gammaln(prior + len(labels)) - gammaln(prior) - len(sizes) * log_concentration)
+
+    of_groups = gammaln(sizes).sum() - minimize_scalar(cost, bounds=CONCENTRATIONS).fun
+    return float(of_answers + of_groups)
 
 
 def are_all_pairs_asked(answers: Constraints) -> bool:

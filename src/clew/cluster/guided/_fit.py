@@ -91,7 +91,7 @@ N_STEPS, N_UNCONSTRAINED = 130, 5
 
 _TOO_FEW = (
     "answers too few to group: GuidedClustering without X puts {} only because no answers say "
-    "otherwise, and held-out answers do not support it; ask more questions, or give features"
+    "otherwise; ask more questions, or give features"
 )
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
@@ -279,10 +279,7 @@ class _Fitting:
             return found
         if _nearness_of_same(prepared, self.answers) >= LEAST_NEARNESS:
             return found
-        train, held = alone.one_fold(self.answers, self.seed)
-        lead = _log_likelihood(fit(train).labels, train, held)
-        lead -= _log_likelihood(alone.identities_of(train, self.seed).labels_, train, held)
-        if lead > 0:
+        if self._predicts_better_than_identities(fit):
             return found
         n_few, n_small = groups.probabilities.shape[1], identities.n_clusters_
         return self._of_identities(identities, _UNEXPLAINED.format(n_few, n_small))
@@ -291,24 +288,31 @@ class _Fitting:
         """Fit to answers alone."""
         number, n = self.n_clusters, self.answers.n_samples
         implied = self._implied()
-        if self.are_about_pairs and number is None:
-            identities = alone.identities_of(self.answers, self.seed)
-            if self.answers.is_must_link.all() and len(self.answers.pairs) == len(self.answers):
-                return self._of_identities(identities, _ALL_SAME)
-            if alone.are_groups_small(identities):
-                if identities.n_clusters_ == n and not alone.are_all_pairs_asked(self.answers):
-                    warn(_TOO_FEW.format("every row into a group of its own"), NoGroupsWarning)
-                return self._of_identities(identities, _SMALL.format(identities.n_clusters_))
 
         def fit(answers: Constraints) -> Groups:
             spaces = alone.spaces_of(answers, None, self.seed)
             rows, more = alone.rows_of_spaces(spaces), alone.starts_in_spaces(spaces, number)
             return fit_groups(rows, answers, number, self.seed, self.model.n_jobs, self.step, more)
 
+        groups = None
+        if self.are_about_pairs and number is None:
+            identities = alone.identities_of(self.answers, self.seed)
+            if self.answers.is_must_link.all() and len(self.answers.pairs) == len(self.answers):
+                return self._of_identities(identities, _ALL_SAME)
+            if alone.are_groups_small(identities):
+                groups = fit(self.answers) if n <= MANY_IDENTITIES else None
+                if groups is None or not self._are_evident(groups, identities, fit):
+                    number_found = identities.n_clusters_
+                    if not alone.are_answers_dense(self.informative) or (
+                        number_found == n and not alone.are_all_pairs_asked(self.answers)
+                    ):
+                        self._warn_of_few_answers(number_found)
+                    return self._of_identities(identities, _SMALL.format(number_found))
         if not self.are_about_pairs and self._are_graded(None, fit):
             return self.to_graded_answers(None)
         is_small = number is not None and n < alone.SMALL_GROUP * number
-        groups = None if is_small and n > MANY_IDENTITIES else fit(self.answers)
+        if groups is None and not (is_small and n > MANY_IDENTITIES):
+            groups = fit(self.answers)
         if is_small and self.are_about_pairs:
             identities = alone.identities_of(self.answers, self.seed, number)
             answers, labels = self.answers, identities.labels_
@@ -320,14 +324,36 @@ class _Fitting:
         groups = groups or fit(self.answers)
         if number is None and implied is None and self._is_one_group(groups):
             identities = alone.identities_of(self.answers, self.seed)
-            of_rows = f"the rows into {identities.n_clusters_:,} groups"
-            if identities.n_clusters_ == 1:
-                of_rows = "all rows into one group"
-            warn(_TOO_FEW.format(of_rows), NoGroupsWarning)
+            self._warn_of_few_answers(identities.n_clusters_)
             why = "there are no features, and the answers are too few to tell groups apart"
             return self._of_identities(identities, why)
+        if number is None and implied is None and not alone.are_answers_dense(self.informative):
+            self._warn_of_few_answers(groups.probabilities.shape[1])
         rows = alone.rows_of_spaces(alone.spaces_of(self.answers, None, self.seed))
         return self._of_groups(groups, rows, implied)
+
+    def _are_evident(
+        self,
+        groups: Groups,
+        identities: CorrelationClustering,
+        fit: Callable[[Constraints], Groups],
+    ) -> bool:
+        """Whether groups are more probable than small ones, and predict held-out answers better."""
+        lead = alone.evidence_of(groups.labels, self.answers)
+        lead -= alone.evidence_of(identities.labels_, self.answers)
+        return lead >= LEAST_LEAD and self._predicts_better_than_identities(fit)
+
+    def _predicts_better_than_identities(self, fit: Callable[[Constraints], Groups]) -> bool:
+        train, held = alone.one_fold(self.answers, self.seed)
+        of_small = alone.identities_of(train, self.seed).labels_
+        lead = _log_likelihood(fit(train).labels, train, held)
+        return lead > _log_likelihood(of_small, train, held)
+
+    def _warn_of_few_answers(self, n_groups: int) -> None:
+        of_rows = {1: "all rows into one group"}.get(n_groups, f"the rows into {n_groups:,} groups")
+        if n_groups == self.answers.n_samples:
+            of_rows = "every row into a group of its own"
+        warn(_TOO_FEW.format(of_rows), NoGroupsWarning)
 
     def to_graded_answers(self, X: Floats | None) -> _Fit:
         """Fit spaces to answers about three rows that depend on degrees of likeness."""
