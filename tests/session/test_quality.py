@@ -222,7 +222,7 @@ def test_remaining_needs_the_default_strategy() -> None:
 @pytest.mark.slow
 def test_intervals_hold_the_truth_in_sessions() -> None:
     held = []
-    for at, name in enumerate(("wine", "breast_cancer", "iris")):
+    for at, name in enumerate(("wine", "breast_cancer", "iris", "digits")):
         data = load(name)
         rows = np.random.RandomState(at).permutation(len(data.y))[:120]
         assert data.X is not None

@@ -29,8 +29,9 @@ LOG_FACTORS = np.linspace(-5.0, 5.0, 81)
 #: deviation ``exp(MISSED[2] + MISSED[3] * x)``, where x is the logarithm of the expected share of
 #: wrong pairs: as long as groups are impure, probabilities between groups are too low.
 MISSED = (1.2, 0.3, 0.65, 0.25)
-#: Standard deviation of the log odds factor of false pairs, whose mean is 0.
-DEVIATION_FALSE = 0.45
+#: The odds factor of false pairs is log-normal, with mean ``-FALSE[0] * y`` and standard deviation
+#: ``FALSE[1] + FALSE[2] * y``, where y is the excess of ``-x`` over 1: pure groups are purer yet.
+FALSE = (1.0, 0.45, 0.5)
 #: The same for strategies that do not estimate probabilities, for false and for missed pairs.
 WIDE = 1.5
 #: Added to the expected number of wrong pairs in x: this share of the pairs within groups, and this
@@ -178,13 +179,14 @@ def quality_of(
     e = float(np.clip(error, *ERRORS))
     random = np.random.RandomState(len(checks))
     n_within, x = expected.n_within, expected.log_share
-    deviations = (DEVIATION_FALSE, float(np.exp(MISSED[2] + MISSED[3] * x)))
-    mean_missed = MISSED[0] + MISSED[1] * x
+    pure = max(0.0, -1.0 - x)
+    deviations = (FALSE[1] + FALSE[2] * pure, float(np.exp(MISSED[2] + MISSED[3] * x)))
+    means = (-FALSE[0] * pure, MISSED[0] + MISSED[1] * x)
     if not is_estimated:
-        deviations, mean_missed = (WIDE, WIDE), 0.0
+        deviations, means = (WIDE, WIDE), (0.0, 0.0)
     log_false, log_missed = (
         _log_factors([each for each in checks if each[0].is_within == is_within], mean, sd, e)
-        for is_within, mean, sd in zip((True, False), (0.0, mean_missed), deviations, strict=True)
+        for is_within, mean, sd in zip((True, False), means, deviations, strict=True)
     )
     log_false, log_missed = random.permutation(log_false), random.permutation(log_missed)
     n_rows, within = expected.sizes.sum(), n_within.sum()
