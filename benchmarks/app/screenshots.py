@@ -77,6 +77,15 @@ def edit(page: Any, url: str) -> None:
     page.locator("dialog .main:enabled").wait_for()
 
 
+def several(browser: Any, first: Path, second: Path) -> None:
+    """Serve two projects, and look at their list."""
+    with serving(first, str(pictures_in(second)), "--no-worker") as served:
+        page = browser.new_page(viewport={"width": 1280, "height": 350})
+        page.goto(served.link)
+        page.get_by_role("link", name=second.name, exact=True).wait_for()
+        keep(page, "projects", 1080)
+
+
 def main() -> None:
     """Serve the pictures that clew ships, and look at every page."""
     known = load_pictures()
@@ -113,6 +122,7 @@ def main() -> None:
             page.wait_for_selector(".set")
             page.wait_for_timeout(400)
             keep(page, "ask_320", 640)
+        several(browser, place, Path(folder) / "Holidays")
 
 
 if __name__ == "__main__":

@@ -303,9 +303,9 @@ class _Fitting:
                 groups = fit(self.answers) if n <= MANY_IDENTITIES else None
                 if groups is None or not self._are_evident(groups, identities, fit):
                     number_found = identities.n_clusters_
-                    if not alone.are_answers_dense(self.informative) or (
-                        number_found == n and not alone.are_all_pairs_asked(self.answers)
-                    ):
+                    is_told = implied is not None or alone.are_all_pairs_asked(self.answers)
+                    is_dense = alone.are_answers_dense(self.informative)
+                    if not is_told and (number_found == n or not is_dense):
                         self._warn_of_few_answers(number_found)
                     return self._of_identities(identities, _SMALL.format(number_found))
         if not self.are_about_pairs and self._are_graded(None, fit):
