@@ -106,13 +106,14 @@ def main(parts: tuple[str, ...], quick: bool) -> None:
     lines = kept_rows() if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         for part in parts or PARTS:
-            when = f"{time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}"
+            version = browser.version.partition(".")[0]
+            when = f"{time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}, {version}"
             rows = PARTS[part](browser, Path(name), quick)
             for row in rows:
                 click.echo(" | ".join(row))
             lines[part] = [f"| {' | '.join((part, *row, when))} |" for row in rows]
             if not quick:
-                RESULT.write_text(page_of(lines, browser.version), encoding="utf-8")
+                RESULT.write_text(page_of(lines), encoding="utf-8")
 
 
 def kept_rows() -> dict[str, list[str]]:
@@ -125,11 +126,11 @@ def kept_rows() -> dict[str, list[str]]:
     return lines
 
 
-def page_of(lines: Mapping[str, Sequence[str]], version: str) -> str:
+def page_of(lines: Mapping[str, Sequence[str]]) -> str:
     """Write the page of the results."""
     about = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Chromium {version} without a window; the "
-        "load is the average of the minute before a part. The collection is the 109 pictures that "
+        f'{platform.machine()}, {os.cpu_count()} cores, Chromium without a window; "when" '
+        "ends with the load, the average of the minute before a part, and Chromium's version. The collection is the 109 pictures that "
         "clew ships, with a worker beside the app; the round trip is Chromium's own emulation. "
         f"People answer wrongly in {asking.ERROR:.0%} of the questions; those of the hour in "
         f"{' and '.join(f'{one:.0%}' for one in hour.ERRORS.values())}."

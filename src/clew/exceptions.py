@@ -170,7 +170,7 @@ class IgnoredColumnsWarning(ClewWarning):
 
 
 class NoGroupsWarning(ClewWarning):
-    """Neither features nor answers show groups, so the number of groups means little."""
+    """Features and answers do not show groups, so the number of groups means little."""
 
 
 class ReversedAnswersWarning(ClewWarning):

@@ -127,6 +127,13 @@ def test_pictures_count_less(make_site: Any) -> None:
     assert codes == [200] * 320 + [429]
 
 
+def test_a_project_named_media_has_no_cheaper_requests(make_site: Any) -> None:
+    site = make_site(requests_per_minute=20, clock=Clock(), base_path="/media")
+    with httpx.Client(cookies={"clew_session": site.session("Ann")}) as client:
+        codes = [client.get(f"{site.url}/api/v1/me").status_code for _ in range(21)]
+    assert codes == [200] * 20 + [429]
+
+
 def test_links_cannot_be_guessed_quickly(make_site: Any) -> None:
     """After 30 attempts a minute, signing in waits for two seconds each time."""
     clock = Clock()

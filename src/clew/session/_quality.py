@@ -25,14 +25,16 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 #: Grid of the logarithm of the factor between true and expected numbers of wrong pairs.
 LOG_FACTORS = np.linspace(-5.0, 5.0, 81)
-#: The factor of missed pairs is log-normal, with mean ``MISSED[0] + MISSED[1] * x`` and standard
-#: deviation ``exp(MISSED[2] + MISSED[3] * x)``, where x is the logarithm of the expected share of
-#: wrong pairs: as long as groups are impure, probabilities between groups are too low.
+#: The logarithm of the factor of missed pairs is normal, with mean ``MISSED[0] + MISSED[1] * x``
+#: and standard deviation ``exp(MISSED[2] + MISSED[3] * x)``, where x is the logarithm of the
+#: expected share of wrong pairs: as long as groups are impure, probabilities between groups are too
+#: low.
 MISSED = (1.2, 0.3, 0.65, 0.25)
-#: The odds factor of false pairs is log-normal, with mean ``-FALSE[0] * y`` and standard deviation
-#: ``FALSE[1] + FALSE[2] * y``, where y is the excess of ``-x`` over 1: pure groups are purer yet.
+#: The logarithm of the odds factor of false pairs is normal, with mean ``-FALSE[0] * y`` and
+#: standard deviation ``FALSE[1] + FALSE[2] * y``, where y is the excess of ``-x`` over 1: nearly
+#: pure groups hold fewer false pairs than expected.
 FALSE = (1.0, 0.45, 0.5)
-#: The same for strategies that do not estimate probabilities, for false and for missed pairs.
+#: Standard deviation of both logarithms for strategies that do not estimate probabilities.
 WIDE = 1.5
 #: Added to the expected number of wrong pairs in x: this share of the pairs within groups, and this
 #: number.

@@ -114,7 +114,7 @@ def make_link(
 
 
 def sign_in(store: Store, secret: str, name: str = "", code: str = "") -> tuple[Person, str]:
-    """Use a link, or a participant's `code`: return the person and a session's secret."""
+    """Use a link, with a participant's `code` if any: return the person and a session's secret."""
     invite = store.check_token(secret, "invite")
     if invite is None:
         raise Problem(

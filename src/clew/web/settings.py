@@ -49,7 +49,8 @@ class WebSettings:
     is_https : bool, default=False
         Whether browsers reach it by HTTPS, through a proxy: cookies are then sent by HTTPS alone.
     requests_per_minute : int, default=1200
-        Requests that one person or address may make; a picture counts as a sixteenth.
+        Requests that one person or address may make; an item's picture or sound counts as a
+        sixteenth.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Guided clustering of answers alone, of graded answers, and of many small groups."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
+from clew.cluster.guided._alone import evidence_of
 from clew.exceptions import InvalidArgumentError, NoGroupsWarning
 
 pytestmark = pytest.mark.usefixtures("small_search")
@@ -304,8 +306,32 @@ def test_large_groups_are_not_taken_for_many_small_ones():
 def test_small_groups_of_few_answers_are_said_to_be_no_more_than_that():
     """One answer for each row: the number of groups follows from what was not asked."""
     _, answers = random_pairs(0, 120, 0.0)
-    with pytest.warns(NoGroupsWarning, match="puts the rows into 87 groups only because"):
-        GuidedClustering(random_state=0).fit(constraints=answers)
+    with pytest.warns(NoGroupsWarning, match="answers too few to group"):
+        model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert model.regime_ == "identities"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GuidedClustering(4, random_state=0).fit(constraints=answers)
+
+
+def test_few_answers_about_large_groups_are_said_to_be_few():
+    """Pairs of successive rows, every fifth row in the other group: third groups are possible."""
+    rows = np.arange(30)
+    pairs = np.column_stack([rows[:-1], rows[1:], (rows[:-1] % 5 > 0) & (rows[1:] % 5 > 0)])
+    answers = Constraints(30, pairs=pairs)
+    with pytest.warns(NoGroupsWarning, match="answers too few to group"):
+        model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert model.n_violated_ == 0
+
+
+def test_answers_of_little_weight_are_little_evidence():
+    """Of how probable groups are; `Constraints` honors weights softly."""
+    y, answers = random_pairs(0, 240, 0.0)
+    pairs = np.column_stack([answers.pairs, answers.pair_answers])
+    light = Constraints(120, pairs=pairs, pair_weights=np.full(240, 1e-9))
+    labels = np.arange(120)
+    lead_of = [evidence_of(y, of) - evidence_of(labels, of) for of in (answers, light)]
+    assert lead_of[0] - lead_of[1] > 50
 
 
 def test_an_answer_that_no_other_contradicts_is_not_doubted():

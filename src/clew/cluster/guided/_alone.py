@@ -265,13 +265,13 @@ def evidence_of(labels: Labels, answers: Constraints) -> float:
     """Log-probability of groups and of the pair answers given them.
 
     The shares of "same" in and between groups have uniform priors. Groups have that of a Chinese
-    restaurant process with the best concentration: many small ones cost as little as few large.
+    restaurant process with the best concentration: their number costs little.
     """
     pairs = answers.as_pairs()
-    is_told = ~pairs.is_dont_know & (pairs.pair_weights > 0)
-    (first, second), is_same = labels[pairs.pairs[is_told].T], pairs.is_must_link[is_told]
+    weight, is_same = pairs.pair_weights * ~pairs.is_dont_know, pairs.is_must_link
+    first, second = labels[pairs.pairs.T]
     of_answers = sum(
-        betaln(1 + is_same[where].sum(), 1 + (~is_same[where]).sum())
+        betaln(1 + weight[where & is_same].sum(), 1 + weight[where & ~is_same].sum())
         for where in (first == second, first != second)
     )
     sizes = np.unique(labels, return_counts=True)[1]

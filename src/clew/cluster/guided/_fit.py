@@ -77,7 +77,7 @@ LEAST_LEAD = 4.0
 LEAST_NEARNESS = 2.0
 #: Small groups explain nothing if fewer of the answers "same" than this are within them.
 LEAST_MATCHED = 0.5
-#: Small groups of a given number, of more rows than this, are not compared with those of the model.
+#: Small groups of answers alone about more rows than this are not compared with those of the model.
 MANY_IDENTITIES = 300
 #: Up to so many rows tell too little of how groups depend on features: if groups of features alone
 #: satisfy all answers, they are taken.
@@ -90,8 +90,8 @@ CLEAR_LEAD = 12.0
 N_STEPS, N_UNCONSTRAINED = 130, 5
 
 _TOO_FEW = (
-    "answers too few to group: GuidedClustering without X puts {} only because no answers say "
-    "otherwise; ask more questions, or give features"
+    "answers too few to group: without X, GuidedClustering puts {}, but the answers hardly tell "
+    "how many groups there are; ask more questions, or give n_clusters or features"
 )
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
@@ -303,9 +303,9 @@ class _Fitting:
                 groups = fit(self.answers) if n <= MANY_IDENTITIES else None
                 if groups is None or not self._are_evident(groups, identities, fit):
                     number_found = identities.n_clusters_
-                    is_told = implied is not None or alone.are_all_pairs_asked(self.answers)
+                    is_decided = implied is not None or alone.are_all_pairs_asked(self.answers)
                     is_dense = alone.are_answers_dense(self.informative)
-                    if not is_told and (number_found == n or not is_dense):
+                    if not is_decided and (number_found == n or not is_dense):
                         self._warn_of_few_answers(number_found)
                     return self._of_identities(identities, _SMALL.format(number_found))
         if not self.are_about_pairs and self._are_graded(None, fit):
@@ -350,8 +350,10 @@ class _Fitting:
         return lead > _log_likelihood(of_small, train, held)
 
     def _warn_of_few_answers(self, n_groups: int) -> None:
-        of_rows = {1: "all rows into one group"}.get(n_groups, f"the rows into {n_groups:,} groups")
-        if n_groups == self.answers.n_samples:
+        of_rows = f"the rows into {n_groups:,} groups"
+        if n_groups == 1:
+            of_rows = "all rows into one group"
+        elif n_groups == self.answers.n_samples:
             of_rows = "every row into a group of its own"
         warn(_TOO_FEW.format(of_rows), NoGroupsWarning)
 

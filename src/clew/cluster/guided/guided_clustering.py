@@ -141,7 +141,8 @@ class GuidedClustering(FittedGroups):
     Warns
     -----
     NoGroupsWarning
-        If `n_clusters` is None, and neither features nor answers show groups.
+        If `n_clusters` is None, and neither features nor answers show groups, or there are no
+        features and fewer than three different questions for every two rows.
     FewerGroupsWarning
         If there are fewer distinct rows than groups wanted.
     ReversedAnswersWarning
@@ -179,7 +180,8 @@ class GuidedClustering(FittedGroups):
 
     Without features, spaces of the answers take the place of features. If most answers are about
     pairs, and `CorrelationClustering` finds groups of fewer than five rows on the average, its
-    groups are returned; with features, only if rows called the same are no nearer than others.
+    groups are returned; of up to 300 rows, only if larger groups are not more probable, or predict
+    held-out answers worse; with features, only if rows called the same are no nearer than others.
 
     If a few rows are far nearer to each row than all others, as in tables in which several rows
     describe the same thing, groups are many and small, and `regime_` is "identities": matches of

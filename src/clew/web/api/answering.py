@@ -70,7 +70,10 @@ def post_answers(
     results: ResultsOf,
     presenter: PresenterOf,
 ) -> dict[str, Any]:
-    """Store answers and hold questions at once; wrong ones are refused alone."""
+    """Store answers, and hold further questions, in one transaction.
+
+    Sent again, an answer is a duplicate. A wrong one is refused alone; the others are stored.
+    """
     entries, refused = entries_of(store, body.answers, person.name)
     kinds, began = _kinds(store, body.kinds), time.monotonic()
     statuses, leases = store.answer_and_lease(person.name, entries, body.n or 0, kinds, body.keep)

@@ -140,7 +140,10 @@ def get_affinity(_: Viewer, store: StoreOf) -> Response:
 
 @router.get("/map")
 def get_map(_: Viewer, store: StoreOf, results: ResultsOf, request: Request) -> Response:
-    """Send the map; 202 until drawn. `lines`: k knot, s sure, f fairly sure, d in doubt."""
+    """Coordinates of the map as the worker keeps them, in JSON; 202 while it is not drawn yet.
+
+    `lines` has a letter for each item: k knot, s sure, f fairly sure, d in doubt.
+    """
     found, view = store.artifact("map"), results.newest()
     if found is None or view is None:
         return JSONResponse({"ids": [], "x": [], "y": []}, 202)

@@ -42,7 +42,7 @@ def paths_of(names: Iterable[str]) -> list[str]:
 
 
 class Projects:
-    """An ASGI app of projects below `home`; `invites`, a link's secret of each, act as one link."""
+    """An ASGI app of projects below `home`; `invites` has a link of each, used as one link."""
 
     def __init__(self, projects: Sequence[WebSettings], invites: Sequence[str] = ()) -> None:
         first = projects[0]

@@ -276,7 +276,7 @@ async function loadMore() {
   more.dataset.after = reply.next ?? '';
   more.hidden = !reply.next;
   if (reply.next) more.textContent = t('group.more', {n: reply.n_items - reply.next});
-  near.unobserve(more);  // so that it is told again, also where the button stayed near
+  near.unobserve(more);  // an observer reports changes only
   near.observe(more);
 }
 function strung(item, i) {
