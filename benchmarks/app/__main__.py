@@ -129,11 +129,13 @@ def kept_rows() -> dict[str, list[str]]:
 def page_of(lines: Mapping[str, Sequence[str]]) -> str:
     """Write the page of the results."""
     about = (
-        f'{platform.machine()}, {os.cpu_count()} cores, Chromium without a window; "when" '
-        "ends with the load, the average of the minute before a part, and Chromium's version. The collection is the 109 pictures that "
-        "clew ships, with a worker beside the app; the round trip is Chromium's own emulation. "
+        f'{platform.machine()}, {os.cpu_count()} cores, Chromium without a window; "when" ends '
+        "with the load, the average of the minute before a part, and Chromium's version. The "
+        "collection is the 109 pictures that clew ships, with a worker beside the app; the round "
+        "trip is Chromium's own emulation. "
         f"People answer wrongly in {asking.ERROR:.0%} of the questions; those of the hour in "
-        f"{' and '.join(f'{one:.0%}' for one in hour.ERRORS.values())}."
+        f"{' and '.join(f'{one:.0%}' for one in hour.ERRORS.values())}. The gallery counts its "
+        "group's examples and doubtful items once more."
     )
     head = ["| part | what | promised | measured | when |", "|---|---|---|---|---|"]
     rows = [line for part in PARTS for line in lines.get(part, ())]
