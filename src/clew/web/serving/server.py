@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import getpass
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ from clew.web.serving.projects import Projects
 
 #: Seconds that the owner's link from the terminal may be used.
 LINK_SECONDS = 24 * 3600.0
+#: Parameter of `mallopt`, and its value: with more free bytes than this, memory is given back.
+M_TRIM_THRESHOLD, FREE_BYTES = -1, 65_536
 
 
 def listen(host: str, port: int, *, exact: bool) -> socket.socket:
@@ -92,8 +96,16 @@ def run(app: FastAPI | Projects, sock: socket.socket, on_ready: Callable[[], Non
         proxy_headers=False, timeout_graceful_shutdown=5, timeout_keep_alive=30, backlog=2048,
         limit_concurrency=1000, loop="asyncio", lifespan="on",
     )  # fmt: skip
+    _give_back_memory()
     with contextlib.suppress(KeyboardInterrupt):  # after all connections have ended
         Server(config, on_ready).run(sockets=[sock])
+
+
+def _give_back_memory() -> None:
+    """Let the C library of Linux give freed memory back at once: 15 MB after a large map."""
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # there are other C libraries
+            ctypes.CDLL(None).mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
 
 
 def open_browser(url: str) -> None:
