@@ -75,7 +75,7 @@ class DaskRows:
 
 
 def in_blocks(X: Any) -> da.Array:
-    """Return a Dask array, or the values of a Dask data frame, in equal blocks of 65,536 rows."""
+    """Return a Dask array, or the values of a data frame, cut after every 65,536 rows."""
     with clear_errors():
         rows = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
         if rows.ndim != 2:

@@ -75,7 +75,10 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class _OneBlasThread:
-    """Limits BLAS to one thread: it has one number a process; the last one out restores it."""
+    """Limits BLAS to one thread; the last thread to leave restores the number of threads.
+
+    BLAS has one such number for the whole process, so threads that enter meanwhile share it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

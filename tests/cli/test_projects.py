@@ -66,6 +66,18 @@ def test_an_interrupted_app_does_not_say_that_nothing_was_written(here, monkeypa
     assert done.stderr == "clew: interrupted; what was saved is kept\n"
 
 
+def test_the_app_does_not_say_to_start_the_app(here, capfd):
+    serve = sys.modules["clew.cli.serve"]
+    (here / "t.csv").write_text("id,text\na,wren\nb,owl\n")
+    project = serve.project_of(here / "t.csv", serve.begin_project(here / "t.csv"))
+    assert project.folder == here / ".clew"
+    words = capfd.readouterr().err
+    assert f"made {here / '.clew'}\n" in words
+    assert "next" not in words
+    (here / "t.csv").rename(here / "other.csv")
+    assert "next: clew ask" in clew("init", "p", "--from", "other.csv").stderr
+
+
 def test_init_that_fails_leaves_nothing(here):
     (here / "t.csv").write_text("a,b\n1,2\n")
     done = clew("init", "project", "--from", "t.csv")

@@ -68,6 +68,40 @@ def test_an_answer_by_column_is_recognized_beside_other_columns(tmp_path):
         Constraints.read_csv(unclear, kind="odd_one_out")
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_answer_by_position_is_recognized(tmp_path, first):
+    text = BY_COLUMN.replace("Middle", str(1 + first)).replace("left,6", f"{first},6")
+    text = text.replace("right,4", f"{2 + first},4") + "4,p2,wren,owl,heron,don't know,500\n"
+    said = read(tmp_path, text)
+    assert said.odd_one_out.tolist() == [*ROWS, [0, 1, 3]]
+    assert said.odd_one_out_answers.tolist() == [1, 0, 2, -2]
+    frame = pytest.importorskip("pandas").read_csv(io.StringIO(text))
+    with pytest.warns(IgnoredColumnsWarning):
+        assert Constraints.from_frame(frame) == said
+    by_name = {"columns": ["left", "middle", "right"], "answer": "response"}
+    assert read(tmp_path, text, **by_name, annotator="participant") == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trial,a,b,response\n1,7,3,2\n2,3,8,3\n3,9,8,1\n",
+        BY_COLUMN.replace("Middle", "1").replace("left,6", "1,6").replace("right,4", "2,4"),
+        BY_COLUMN.replace("Middle", "0").replace("left,6", "1,6").replace("right,4", "3,4"),
+    ],
+    ids=["ratings of pairs", "from 0 or from 1", "four positions"],
+)  # fmt: skip
+def test_numbers_that_may_mean_something_else_are_no_positions(tmp_path, text):
+    with pytest.raises(FileFormatError, match="If columns have other names, say which"):
+        Constraints.read_csv(write(tmp_path, text))
+
+
+def test_numbers_of_items_are_items(tmp_path):
+    text = "left,middle,right,response\n1,2,3,3\n3,1,2,1\n2,3,1,2\n"
+    said = Constraints.read_csv(write(tmp_path, text), ids=["1", "2", "3"])
+    assert said.odd_one_out_answers.tolist() == [2, 1, 0]
+
+
 def test_yes_and_no_are_answers_about_pairs_in_a_column_of_any_name(tmp_path):
     text = "first,second,same place?\nwren,owl,Yes\nowl,robin,no\nwren,robin,don't know\n"
     path = write(tmp_path, text)

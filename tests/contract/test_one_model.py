@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
 
-from clew import Constraints, GuidedClustering, Session
+from clew import Answer, Constraints, GuidedClustering, Question, Session
 from clew.cli import main
 from clew.oracles import SimulatedOracle
 from clew.questions._strategy import in_order_of_rows
@@ -93,6 +94,28 @@ def test_the_command_line_agrees_with_the_session(kind, tmp_path, monkeypatch):
     assert len(cells) == len(set(found)) == model.n_clusters_
     again = {*zip(found, session.result().labels_.tolist(), strict=True)}
     assert len(again) == len(set(found)) == len(set(session.result().labels_.tolist()))
+
+
+def test_repeated_and_incomparable_questions_count_the_same_everywhere(tmp_path):
+    session, data = session_of("features")
+    file = AnswerFile(tmp_path / "answers.jsonl", [f"r{row}" for row in range(90)])
+    asked = [replace(one, id="", annotator="ann") for one in session.answers[:40]]
+    told = Session(**data, ids=file.ids, random_state=SEED)
+    again = [
+        replace(one, value=1 - one.value, question=replace(one.question, repeat=1))
+        for one in asked[:8]
+    ]
+    questions = [Question("odd_one_out", (at, at + 1, at + 2)) for at in range(0, 30, 3)]
+    flagged = [Answer(one, "not_comparable", annotator="ann") for one in questions]
+    for answer in (*asked, *again, *flagged):
+        file.append(answer)
+    told.apply(file.entries)
+    known = Constraints.read_jsonl(file.path, ids=file.ids)
+    model = GuidedClustering(random_state=SEED).fit(data["X"], constraints=known)
+    result = told.result()
+    assert result.n_clusters_probabilities_ == model.n_clusters_probabilities_
+    np.testing.assert_array_equal(in_order_of_rows(model.labels_), result.labels_)
+    assert (len(known.pairs), len(known.odd_one_out)) == (40, 0)
 
 
 def test_the_order_and_size_of_batches_do_not_matter():

@@ -182,6 +182,15 @@ def test_title_above_the_header_is_named(read):
         read("My birds\n\na,b\n1,2\n")
 
 
+def test_columns_are_named_in_any_case_that_is_clear(tmp_path):
+    (tmp_path / "t.csv").write_text("Code,x,X,Y\na,1,2,3\nb,4,5,6\n")
+    table = read_table(tmp_path / "t.csv", id_column="code", columns=["y", "x"])
+    assert (table.ids, table.frame.columns.tolist()) == (["a", "b"], ["Y", "x"])
+    (tmp_path / "t.csv").write_text("Code,Xx,xX\na,1,2\nb,4,5\n")
+    with pytest.raises(InvalidParameterError, match="no column 'xx'"):
+        read_table(tmp_path / "t.csv", id_column="code", columns=["xx"])
+
+
 @pytest.mark.parametrize("name", ["id", "ID", " Id "])
 def test_column_named_id(read, name):
     table = read(f"a,{name},b\n1,größe 1,2.5\n3,NA,-4e3\n0,007,0.125\n")

@@ -36,6 +36,8 @@ from clew.answers._log import (
     entry_from_json,
     entry_to_json,
     items_of as items_of,
+    last_answers as last_answers,
+    meaning_of as meaning_of,
     parse_log as parse_log,
     standing,
 )

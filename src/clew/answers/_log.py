@@ -305,6 +305,44 @@ def standing(entries: Iterable[Entry]) -> list[Answer | Edit]:
     return [e for e in known if not isinstance(e, Retraction) and e.id not in revoked]
 
 
+def last_answers(entries: Iterable[Entry]) -> list[Answer | Edit]:
+    """Return what stands, with one of a person's answers to a question, which models learn.
+
+    It is the last one; of a question that was repeated, the first one that is evidence.
+    """
+    found: dict[Hashable, Answer | Edit] = {}
+    for entry in standing(entries):
+        if isinstance(entry, Edit):
+            found[entry.id] = entry
+            continue
+        question = entry.question
+        items: tuple[Any, ...] = question.rows or question.ids or ()
+        key = (*question_key(question.kind, items), question.parts, entry.annotator)
+        before = found.get(key)
+        if not isinstance(before, Answer) or _is_better(entry, before):
+            found.pop(key, None)
+            found[key] = entry
+    return list(found.values())
+
+
+def _is_better(answer: Answer, other: Answer) -> bool:
+    """Whether models learn an answer rather than an earlier one of the same person."""
+    if answer.question.repeat == other.question.repeat:
+        return (meaning_of(answer), answer.weight) != (meaning_of(other), other.weight)
+    if answer.is_evidence == other.is_evidence:
+        return answer.question.repeat < other.question.repeat
+    return answer.is_evidence
+
+
+def meaning_of(answer: Answer) -> Hashable:
+    """Return the same for answers that mean the same, in whatever order the items are."""
+    question, code = answer.question, answer.value
+    if code < 0 or question.kind not in ("triplet", "odd_one_out"):
+        return code
+    items = question.rows or question.ids or ()
+    return items[1 + code] if question.kind == "triplet" else items[code]
+
+
 def brought_back(
     entries: Iterable[Entry], ids: Iterable[Hashable], annotator: str = "", source: str = ""
 ) -> list[Entry]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clew._files import check_regular
-from clew.answers import Answer, Kind, as_table_answers
+from clew.answers import Answer, Kind, as_table_answers, last_answers
 from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._groups import (
     Doubted,
@@ -193,10 +193,12 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
             raise FileFormatError(f"{error}{why}") from error
     for warning in warned:
         words.say(str(warning.message))
-    if is_jsonl and items is not None and not (has_ids or job.answers_alone):
-        if is_log(job.constraints):
-            content_of = items.content_of
-            check_content_of_log(job.constraints, read_log(job.constraints).lines, content_of)
+    if is_jsonl and is_log(job.constraints):
+        log = read_log(job.constraints)
+        if items is not None and not (has_ids or job.answers_alone):
+            check_content_of_log(job.constraints, log.lines, items.content_of)
+        if n_again := len(log.lines) - len(last_answers(log.entries)):
+            words.say(f"{counted(n_again, 'answer')} to repeated questions: the first ones count")
     elif has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "

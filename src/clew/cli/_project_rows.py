@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from clew.answers import Answer, Entry, Retraction, standing
+from clew.answers import Answer, Entry, Retraction, last_answers, standing
 from clew.cli._options import project_and_store
 from clew.cli._reading import Pictures
 from clew.cli._rows import Rows, from_table
@@ -108,7 +108,7 @@ def answers_of_project(place: Path, ids: Sequence[str]) -> Constraints:
     known = set(ids)
     answers = [
         entry
-        for entry in entries
+        for entry in last_answers(entries)
         if isinstance(entry, Answer) and known.issuperset(map(str, entry.question.ids or ()))
     ]
     return Constraints.from_answers(answers, ids=ids)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 @click.option("--empty", is_flag=True, help="Make a project without items, for clew import all.")
 @collection_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was added as JSON.")
+@click.option("--to-serve", is_flag=True, hidden=True, help="Do not say what to do next.")
 @QUIET
 def init(
     project: Path,
@@ -70,6 +71,7 @@ def init(
     store: str,
     features: str,
     empty: bool,
+    to_serve: bool,
     **options: Any,
 ) -> None:
     """Make a project, which keeps items, answers and groups in a folder .clew.
@@ -119,7 +121,8 @@ def init(
     if not empty:
         say_added(words, place, collection, added)
     named = shlex.quote(str(project))
-    words.say(f"made {folder}; next: clew ask -p {named}, or clew serve -p {named}")
+    then = "" if to_serve else f"; next: clew ask -p {named}, or clew serve -p {named}"
+    words.say(f"made {folder}{then}")
     if options["as_json"]:
         left_out = {each.id: each.reason for each in collection.left_out}
         facts = added.facts() | {"project": str(project), "left_out": left_out}

@@ -117,7 +117,7 @@ def begin_project(place: Path) -> subprocess.Popen[bytes] | None:
         Project.open(place if place.is_dir() else place.parent)
     except ProjectNotFoundError:
         folder, source = (place, []) if place.is_dir() else (place.parent, ["--from", str(place)])
-        command = [sys.executable, "-m", "clew.cli", "init", str(folder), *source]
+        command = [sys.executable, "-m", "clew.cli", "init", str(folder), *source, "--to-serve"]
         return subprocess.Popen(command)
     return None
 

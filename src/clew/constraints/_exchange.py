@@ -51,8 +51,8 @@ class ExchangedAnswers(AnswerColumns):
 
         Columns of other names are recognized if there is one reading, such as
         ``trial,participant,left,middle,right,response``: then the answer may also be the item that
-        was chosen, or the name of its column. A column same, is_same, match or is_match may hold
-        true and false, yes and no, or 1 and 0.
+        was chosen, the name of its column, or its position, from 1 or from 0. A column same,
+        is_same, match or is_match may hold true and false, yes and no, or 1 and 0.
 
         Parameters
         ----------

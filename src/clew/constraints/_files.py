@@ -25,7 +25,7 @@ from clew._files import (
     unquoted,
     without_mark,
 )
-from clew.answers import ANSWER_WORDS, N_ROWS, Answer, Edit, as_table_answers
+from clew.answers import ANSWER_WORDS, N_ROWS, Answer, as_table_answers, last_answers
 from clew.answers._log import check_ids_of_log, is_log, read_log
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
@@ -68,6 +68,8 @@ ANNOTATORS: Final = (
     *("worker_id", "rater", "rater_id", "observer", "person", "user", "user_id", "coder", "who"),
 )
 POSITIONS: Final = ("first", "second", "third")
+#: Answers about three items that choose none of them.
+NO_ITEM: Final = frozenset({"dont_know", "all_alike"})
 
 
 class Layout(NamedTuple):
@@ -256,13 +258,11 @@ def _log_lines(path: FilePath, ids: RowIds | None) -> Iterator[tuple[int, dict[s
     parsed = read_log(path)
     if ids is not None:
         check_ids_of_log(path, parsed.entries, map(str, ids.names))
-    for line in parsed.lines:
-        entry = line.entry
-        answers = [entry] if isinstance(entry, Answer) else []
-        if isinstance(entry, Edit):
-            answers = list(entry.answers())
+    numbers = {id(line.entry): line.number for line in parsed.lines}
+    for entry in last_answers(parsed.entries):
+        answers = [entry] if isinstance(entry, Answer) else entry.answers()
         for answer in as_table_answers(answers):
-            yield line.number, _record(answer)
+            yield numbers[id(entry)], _record(answer)
 
 
 def _record(answer: Answer) -> dict[str, Any]:
@@ -351,6 +351,8 @@ def as_own_columns(
     items, answer, annotator = read
     texts = [[_text(value) for value in named[name]] for name in items]
     said = [_text(value) for value in named[answer]]
+    if layout.kind is None or as_record_kind(layout.kind) == "odd_one_out":
+        said = _by_column(items, texts, said)
     kind = _kind(layout, texts, said, items)
     if kind == "pair":
         said = [YES_NO.get(_plain(one), one) for one in said]
@@ -418,9 +420,38 @@ def _one_of(
     return [_plain_name(given)] if given else [name for name in usual if name in named]
 
 
+def _by_column(items: list[str], texts: list[list[str]], said: list[str]) -> list[str]:
+    """Replace positions, 1 to 3 or 0 to 2, by names of columns, unless they are the items' ids."""
+    first = _first_code(said) if len(items) == 3 else None
+    if first is None or _are_of_rows(said, list(zip(*texts, strict=True))):
+        return said
+    names = {f"{first + at}{end}": name for at, name in enumerate(items) for end in ("", ".0")}
+    return [names.get(one, one) for one in said]
+
+
+def _are_of_rows(said: list[str], rows: list[tuple[str, ...]]) -> bool:
+    """Whether all answers that choose an item are in their row."""
+    together = zip(said, rows, strict=True)
+    return all(one in row for one, row in together if _plain(one) not in NO_ITEM)
+
+
+def _first_code(said: list[str]) -> int | None:
+    """Return the first position's number if answers are positions; None if that is not clear."""
+    codes = {one.removesuffix(".0") for one in said if _plain(one) not in NO_ITEM}
+    if codes <= {"1", "2", "3"} and "3" in codes:
+        return 1
+    return 0 if codes <= {"0", "1", "2"} and codes >= {"0", "2"} else None
+
+
 def _items(rest: dict[str, list[str]], answers: Sequence[object]) -> list[str]:
     """Find the columns of the items: those that hold what was chosen; or two, beside "same"."""
     said = list(map(_text, answers))
+    rows = list(zip(*rest.values(), strict=True))
+    if _first_code(said) is not None and not _are_of_rows(said, rows):
+        # Items are in all three columns. Numbers may also be those of trials, or ratings of pairs.
+        values = [{one for one in texts if not one.isdecimal()} for texts in rest.values()]
+        alike = [sum(not one.isdisjoint(other) for other in values) > 2 for one in values]
+        return list(itertools.compress(rest, alike)) if sum(alike) == 3 else []
     chosen = [
         name for name, texts in rest.items()
         if any(text and text == one for text, one in zip(texts, said, strict=True))
@@ -433,7 +464,7 @@ def _items(rest: dict[str, list[str]], answers: Sequence[object]) -> list[str]:
     words = {_plain(one) for one in said}
     if words <= {*ANSWER_WORDS["pair"], *YES_NO} and len(rest) == 2:
         return list(rest) if words else []
-    by_column = words - {"dont_know", "all_alike"}
+    by_column = words - NO_ITEM
     items = [name for name in rest if _plain(name) in by_column or len(rest) == 3]
     return items if by_column <= {*map(_plain, items)} and len(items) == 3 else []
 

@@ -18,12 +18,12 @@ from clew.answers import (
     Kind,
     Question,
     as_table_answers,
+    last_answers,
     new_id,
     now,
     standing,
 )
 from clew.constraints._validation import RowIds
-from clew.questions._answers import key_of
 from clew.session._groups import RowEdit
 
 
@@ -66,19 +66,13 @@ class SessionLog:
 
     def evidence(self, n_entries: int | None = None, kinds: Sequence[Kind] = ()) -> list[Answer]:
         """Return what the model learns of the first entries: people's last answers, as pairs."""
-        found: dict[Hashable, tuple[Answer, ...]] = {}
-        for entry in standing(self.entries[:n_entries]):
+        found: list[Answer] = []
+        for entry in last_answers(self.entries[:n_entries]):
             if isinstance(entry, Edit):
-                found[entry.id] = tuple(map(self._located, entry.answers()))
-                continue
-            key = (*key_of(entry.question), entry.question.parts, entry.annotator)
-            if key in found and not _is_better(entry, found[key][0]):
-                continue
-            found.pop(key, None)
-            found[key] = (entry,)
-        return [
-            one for each in found.values() for answer in each for one in as_learned(answer, kinds)
-        ]
+                found += map(self._located, entry.answers())
+            else:
+                found.append(entry)
+        return [one for answer in found for one in as_learned(answer, kinds)]
 
     def _located(self, answer: Answer) -> Answer:
         question = answer.question
@@ -143,25 +137,8 @@ class Barred(NamedTuple):
         return left
 
 
-def _is_better(answer: Answer, other: Answer) -> bool:
-    """Whether the model learns an answer rather than an earlier one of the same person."""
-    if answer.question.repeat == other.question.repeat:
-        return (meaning_of(answer), answer.weight) != (meaning_of(other), other.weight)
-    if answer.is_evidence == other.is_evidence:
-        return answer.question.repeat < other.question.repeat
-    return answer.is_evidence
-
-
 def as_learned(answer: Answer, kinds: Sequence[Kind]) -> Iterable[Answer]:
     """Return an answer as a strategy that learns some kinds of questions learns it."""
-    if answer.value < DONT_KNOW:
-        answer = replace(answer, value=DONT_KNOW, bad=())
+    if answer.value < DONT_KNOW:  # about the question: no evidence, not even that none stands out
+        answer = replace(answer, value=DONT_KNOW, bad=(), weight=0.0)
     return [answer] if answer.question.kind in kinds else as_table_answers([answer])
-
-
-def meaning_of(answer: Answer) -> int:
-    """Return the same number for answers that mean the same, in whatever order the rows are."""
-    rows, kind, code = answer.question.rows, answer.question.kind, answer.value
-    if code < 0 or kind not in ("triplet", "odd_one_out"):
-        return code
-    return rows[1 + code] if kind == "triplet" else rows[code]

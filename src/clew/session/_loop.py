@@ -9,14 +9,24 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from clew.answers import Answer, Entry, Kind, Origin, Question, Retraction, SecondsModel, items_of
+from clew.answers import (
+    Answer,
+    Entry,
+    Kind,
+    Origin,
+    Question,
+    Retraction,
+    SecondsModel,
+    items_of,
+    meaning_of,
+)
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy
 from clew.questions._answers import Key, key_of
 from clew.session._chooser import Chooser, Chosen
 from clew.session._items import Items
-from clew.session._log import SessionLog, meaning_of
+from clew.session._log import SessionLog
 from clew.session._quality import Check
 from clew.session._queue import Asking, Queue, asking_of
 

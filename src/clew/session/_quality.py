@@ -13,13 +13,12 @@ from scipy.sparse import csr_array
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from clew.answers import SAME, Answer, Question
+from clew.answers import SAME, Answer, Question, meaning_of
 from clew.cluster.guided import GuidedResult
 from clew.constraints import Closure
 from clew.graphs import NeighborSearch
 from clew.questions._answers import Key
 from clew.session._items import Items
-from clew.session._log import meaning_of
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95

@@ -339,6 +339,9 @@ def _position(name: str, names: list[str]) -> int:
     name = str(name).strip()
     if name in names:
         return names.index(name)
+    alike = [at for at, other in enumerate(names) if other.casefold() == name.casefold()]
+    if len(alike) == 1:
+        return alike[0]
     if name.isdecimal() and int(name) < len(names):
         return int(name)
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")

@@ -261,7 +261,11 @@ def ascend(
 
 
 class AnsweredRows:
-    """Rows (n,) with answers, from 0 in `tables`; `is_hard`: only in groups most allow."""
+    """The rows with answers, (n,), numbered from 0 in `tables`.
+
+    With `is_hard`, a row can only be in the groups that its answers and the memberships of the
+    other rows favor most: those with the highest sum of messages.
+    """
 
     def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:
         given = informative_tables(known, with_dont_know_pairs=with_dont_know_pairs)
