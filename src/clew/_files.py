@@ -38,7 +38,9 @@ UTF16: Final = {
     "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]"),
 }
 #: What users can do besides, where a parameter names the encoding.
-NAME_ENCODING: Final = ", or name its encoding (latin-1 in many older files)"
+NAME_ENCODING: Final = (
+    ", or name its encoding (latin-1 in many older files; --encoding in commands)"
+)
 GZIP: Final = b"\x1f\x8b"
 #: A spreadsheet interprets a field that begins with one of these as a formula, if it is no number.
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")

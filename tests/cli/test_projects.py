@@ -14,6 +14,7 @@ from tests.cli.projects import NAMES, answered, clew, pair, photos
 
 from clew.answers import entry_to_json
 from clew.collections import Project
+from clew.exports import files_of, zipped
 from clew.store import open_store
 
 
@@ -387,6 +388,17 @@ def test_everything_there_and_back(grouped, here):
     assert groups[0] == groups[1]
     assert clew("import", "all", "one", "-p", "again").exit_code == 1
     assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 1
+
+
+def test_everything_of_the_app_s_zip(grouped, here):
+    with grouped.open_store() as store:
+        (here / "all.zip").write_bytes(zipped(files_of("all", store)))
+    assert clew("init", "again", "--from", "birds", "--empty").exit_code == 0
+    done = clew("import", "all", "all.zip", "-p", "again")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith("all.zip: ")
+    groups = [clew("export", "groups", "-p", each).stdout for each in ("birds", "again")]
+    assert groups[0] == groups[1]
 
 
 # backup, migrate, doctor -------------------------------------------------------------------

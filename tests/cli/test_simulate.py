@@ -59,6 +59,18 @@ def test_the_curve_is_that_of_a_session(call: Call) -> None:
     assert last["ari"] == pytest.approx(adjusted_rand_score(Y, session.labels()), abs=1e-4)
 
 
+def test_the_groups_are_those_of_clew_group(call: Call) -> None:
+    frame = pd.read_csv("X.csv")
+    frame[["a", "b", "c"]] = np.random.RandomState(1).normal(size=(30, 3))
+    frame.to_csv("X.csv", index=False)
+    done = call("X.csv", "--truth", "kind", "--drop", "one", "--json")
+    session = Session(frame[["a", "b", "c"]].to_numpy(), random_state=0)
+    for point in json.loads(done.stdout)["curve"]:
+        if point["answers"] == 0:
+            expected = session.result().labels_
+            assert point["ari"] == pytest.approx(adjusted_rand_score(Y, expected), abs=1e-4)
+
+
 def test_the_column_of_classes_is_not_used_as_a_feature(call: Call) -> None:
     by_column = call("X.csv", "--truth", "kind", "--drop", "one", "--strategy", "random", "--json")
     by_file = call("X.npy", "--truth", "kinds.txt", "--strategy", "random", "--json")

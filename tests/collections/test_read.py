@@ -116,6 +116,25 @@ def test_files_that_nobody_can_read_are_left_out_with_words(photos, tmp_path):
     assert reasons(found)["b.txt"].startswith("line 2: byte 0x80 is not valid utf-8")
 
 
+def test_sounds_that_cannot_be_read_are_left_out(tmp_path):
+    sounds = pytest.importorskip("soundfile")
+    sounds.write(tmp_path / "a.wav", np.zeros(800), 8000)
+    (tmp_path / "b.wav").write_bytes(b"RIFFxxxx")
+    found = read_collection(tmp_path)
+    assert ids(found) == ["a.wav"]
+    assert reasons(found) == {"b.wav": "not a sound that can be read"}
+
+
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [("Name,n\nwren,1\nowl,1\n", "such as 'Name'"), ("x,n\na,1\na,1\n", "but no column has")],
+)
+def test_a_table_without_ids_says_which_column_could_hold_them(tmp_path, text, which):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InvalidDataError, match=f"of clew init and clew add, {which}"):
+        read_collection(tmp_path / "t.csv")
+
+
 def test_files_are_read_once(photos, tmp_path, monkeypatch):
     cache = tmp_path / "files.json"
     first = read_collection(photos, cache=cache)

@@ -95,6 +95,23 @@ def test_answers(published):
     assert [row["id_j"] for row in rows] == ["b", "c"]
 
 
+def test_a_table_has_no_answers_that_only_repeat(store):
+    again = Question("pair", ids=("a", "b"), repeat=1)
+    store.append([Answer(again, "different", "ann", id="again")])
+    rows = rows_of(exports.files_of("answers", store, "csv"), "answers.csv")
+    assert [(row["id_j"], row["answer"]) for row in rows] == [("b", "same"), ("c", "same")]
+    assert len(exports.files_of("answers", store)["answers.jsonl"].splitlines()) == 6
+
+
+def test_coco_says_what_to_do_about_a_file_that_is_gone(tmp_path):
+    with open_store(":memory:") as store:
+        store.add_items([Item("a.png", "image", path="a.png"), Item("b", "text", text="b")])
+        store.publish(0, {"ids": ["a.png", "b"], "group_ids": [0, 0], "confidence": [1, 1],
+                          "exemplars": {"0": ["b"]}, "doubtful": []})  # fmt: skip
+        with pytest.raises(FileNotFoundError, match=r"a\.png.*clew doctor --fix"):
+            exports.files_of("groups", store, "coco", root=tmp_path)
+
+
 def test_all_makes_the_project_again(published, tmp_path):
     from clew.store import import_all
 

@@ -77,6 +77,13 @@ def test_nothing_is_overwritten(root, members, tmp_path):
         plan(members, root, out, "copy")
 
 
+def test_a_file_that_is_gone_is_named_before_anything_is_written(root, members, tmp_path):
+    gone = next(each.item for each in members if each.item.path is not None)
+    (root / gone.path).unlink()
+    with pytest.raises(FileNotFoundError, match=r"1 item has no file.*clew doctor --fix"):
+        plan(members, root, tmp_path / "out", "copy")
+
+
 def test_a_file_that_appears_after_the_plan_is_not_overwritten(root, members, tmp_path):
     out = tmp_path / "sorted"
     steps = plan(members, root, out, "copy")

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew import Session
+from clew import Answer, Question, Session
 from clew.oracles import SimulatedOracle
+from clew.session._result import _without_chain
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -41,6 +42,23 @@ def test_wrong_answers_are_doubted_with_the_chain_that_contradicts_them(answered
             assert doubt.reason == "other answers imply " + _written(doubt.chain, doubt.reason)
             same = [Y[IDS.index(str(one))] for one in doubt.chain]
             assert len(set(same)) == 1 + ("≠" in doubt.reason)
+
+
+@pytest.mark.parametrize(
+    ("rows", "word", "reason"),
+    [
+        ((0, 1), "different", "the items are in one group"),
+        ((0, 2), "same", "the items are in different groups"),
+        ((0, 2), "different", "the groups follow it, but groups that are nearly as likely do not"),
+        ((0, 1, 2), "first", "the groups imply another answer"),
+    ],
+)
+def test_a_reason_without_a_chain_agrees_with_the_groups(
+    rows: tuple[int, ...], word: str, reason: str
+) -> None:
+    kind = "pair" if len(rows) == 2 else "odd_one_out"
+    answer = Answer(Question(kind, rows), word)
+    assert _without_chain(answer, np.array([0, 0, 1])) == reason
 
 
 def _written(chain: tuple[object, ...], reason: str) -> str:

@@ -332,3 +332,19 @@ def test_fault_in_the_header_is_named_with_its_line(read):
 def test_files_without_any_value_are_empty(read, text):
     with pytest.raises(FileFormatError, match=r"is empty|no rows"):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        ("1.657,52 €;11,1 % 900,00 €;12,5 %", [[1657.52, 900], [11.1, 12.5]]),
+        ("26.0;11,1 % 27.5;7,5 %", [[26, 27.5], [11.1, 7.5]]),
+        ("1.500;11,1 900;12,5", [[1500, 900], [11.1, 12.5]]),
+        ("1,500;$3.50 900;$7.25", [[1500, 900], [3.5, 7.25]]),
+        ("1.500;8 2.250;9", [[1.5, 2.25], [8, 9]]),
+    ],
+)
+def test_a_decimal_comma_is_seen_beside_signs(read, cells, numbers):
+    lines = cells.replace(" €", "€").replace(" %", "%").split(" ")
+    frame = read("\n".join(["a;b", *lines])).frame
+    assert frame.to_numpy().T.tolist() == numbers

@@ -276,6 +276,9 @@ def test_groups_names_pages_and_exports(api: Any) -> None:
     (line,) = bo.get("/export/answers").text.splitlines()
     assert json.loads(line)["id"] == given["submission_id"]
     assert bo.get("/export/all").headers["content-type"] == "application/zip"
+    api.site.store.put_artifact("affinity", 0, b"PK")
+    found = bo.get("/export/affinity", params={"as": "npz"})
+    assert (found.status_code, found.content) == (200, b"PK")
     assert bo.get("/estimate").json()["quality"]["n_checks"] == 46
     assert bo.get("/items", params={"limit": 5}).json()["next"] == 4
 

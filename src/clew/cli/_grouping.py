@@ -484,7 +484,10 @@ def learn(project: Project, store: Store, words: Words) -> Worker:
     with words.bar("Grouping") as advance:
         worker = Worker(store, rows_of(project, store, callback=advance), cache=project.cache)
         if state is not None and state.is_alive:
-            words.say(f"{state.name} is at work on this project: waiting until it has learned all")
+            words.say(
+                f"a worker ({state.name}) is at work on this project: waiting until it has learned "
+                "all"
+            )
             while (state := store.worker()) is not None and state.is_alive:
                 if (store.result_revision() or 0) >= store.last_seq():
                     return worker

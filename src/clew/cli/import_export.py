@@ -6,8 +6,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
+from zipfile import ZipFile, is_zipfile
 
 import click
 
@@ -42,16 +45,23 @@ def import_(what: str, file: Path, project: Path | None, dry_run: bool, **option
     clew import answers answers.jsonl --dry-run
     clew import answers answers.csv
     clew import all everything
+    clew import all all.zip
     """  # noqa: D301 - click's mark for lines to keep
     from clew.cli._words import Words
 
     words = Words(quiet=options["quiet"] or options["as_json"])
-    if (what == "all") != file.is_dir():
-        form = "a folder of clew export all" if what == "all" else "a file of answers"
+    is_zip = what == "all" and is_zipfile(file)
+    if (what == "all") != (file.is_dir() or is_zip):
+        form = "a folder of clew export all, or its zip" if what == "all" else "a file of answers"
         raise click.UsageError(f"clew import {what} reads {form}, and {file} is none")
-    with project_and_store(project) as (opened, store):
+    with ExitStack() as stack:
+        opened, store = stack.enter_context(project_and_store(project))
         if what == "all":
-            facts = _import_all(file, opened, store, words, dry_run=dry_run)
+            folder = file
+            if is_zip:  # what the app's page of exports gives
+                folder = Path(stack.enter_context(TemporaryDirectory()))
+                stack.enter_context(ZipFile(file)).extractall(folder)
+            facts = _import_all(folder, file, opened, store, words, dry_run=dry_run)
         else:
             facts = _answers(file, store, words, dry_run=dry_run)
     if options["as_json"]:
@@ -132,7 +142,7 @@ def _is_there(value: object) -> bool:
 
 
 def _import_all(
-    folder: Path, project: Project, store: Store, words: Words, *, dry_run: bool
+    folder: Path, file: Path, project: Project, store: Store, words: Words, *, dry_run: bool
 ) -> dict[str, Any]:
     """Read all that `clew export all` has written into a project without items."""
     import shutil
@@ -148,7 +158,7 @@ def _import_all(
         )
     read_collection(folder / "items.jsonl", root=project.root)
     if dry_run:
-        words.say(f"{folder} can be imported; nothing was: --dry-run")
+        words.say(f"{file} can be imported; nothing was: --dry-run")
         return {"items": 0, "entries": 0}
     for name in ("vectors", "distances.npz"):
         source = folder / name
@@ -158,7 +168,7 @@ def _import_all(
             shutil.copy2(source, project.folder / name)
     import_all(store, folder)
     counts = store.counts()
-    words.say(f"{folder}: {counted(counts.n_items, 'item')}, {counted(counts.n_answers, 'answer')}")
+    words.say(f"{file}: {counted(counts.n_items, 'item')}, {counted(counts.n_answers, 'answer')}")
     return {"items": counts.n_items, "entries": counts.n_entries}
 
 

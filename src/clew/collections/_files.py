@@ -176,6 +176,8 @@ def _facts(root: Path, name: str, before: FileFacts | None) -> FileFacts:
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
         date = _check_image(file) if kind_of_name(name) == "image" else ""
+    if kind_of_name(name) == "sound":
+        _check_sound(path)
     if kind_of_name(name) == "text":
         Media(root).text(Item(name, "text", path=name))  # refuses what nobody can read
     return FileFacts(there.st_size, there.st_mtime_ns, digest, date)
@@ -196,6 +198,19 @@ def _check_image(file: Any) -> str:
     except Exception as error:  # a damaged file raises whatever its decoder meets
         raise ValueError("not an image that can be read") from error
     return _iso(str(written or ""))
+
+
+def _check_sound(path: Path) -> None:
+    """Refuse a file whose head is not that of a sound."""
+    try:
+        import soundfile
+    except ImportError:
+        return  # the features of sounds, which need soundfile, say how to install it
+    try:
+        with path.open("rb") as file, soundfile.SoundFile(file):
+            pass
+    except (soundfile.SoundFileError, RuntimeError) as error:
+        raise ValueError("not a sound that can be read") from error
 
 
 def _iso(written: str) -> str:

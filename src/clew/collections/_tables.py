@@ -50,9 +50,13 @@ def read_sheet(path: Path, form: Format, columns: Columns) -> Sheet:
         return _json_lines(path)
     table = table_of(content_of(path), str(path), form, columns)
     if table.ids is None:
+        alone = [
+            str(name) for name, each in table.frame.items() if each.is_unique and each.notna().all()
+        ]
+        which = f"such as {alone[0]!r}" if alone else "but no column has another value in each row"
         raise InvalidDataError(
             f"{path} has no column of ids; add a column id whose values are unique, or name one "
-            f"with --id-column (columns are {', '.join(map(str, table.frame.columns))[:200]})"
+            f"with --id-column of clew init and clew add, {which}"
         )
     cells = {str(name): list(map(plain, column.tolist())) for name, column in table.frame.items()}
     lines = table.lines or range(1, len(table.ids) + 1)

@@ -16,7 +16,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Final, Literal
 
-from clew.answers import Answer, entry_to_json
+from clew.answers import Answer, entry_to_json, last_answers
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.exports._forms import (
     ANSWER_COLUMNS,
@@ -73,6 +73,8 @@ def files_of(
     if form in PROGRAMS:
         used = [member for member in grouped(store) if member.item.set_aside is None]
         folder = Path() if root is None else root
+        if form == "coco":
+            _check_files(used, folder)
         if form == "camtrap-dp":
             return camtrap_dp(used, folder, name=name, individuals=individuals)
         write = {"coco": coco, "label-studio": label_studio, "fiftyone": fiftyone}[form]
@@ -85,8 +87,8 @@ def files_of(
 
 
 def _answers(store: Store) -> list[Record]:
-    standing = (each.entry for each in store.log(only_standing=True))
-    return answer_records(entry for entry in standing if isinstance(entry, Answer))
+    learned = last_answers(each.entry for each in store.log(only_standing=True))
+    return answer_records(entry for entry in learned if isinstance(entry, Answer))
 
 
 def grouped(store: Store) -> list[Member]:
@@ -175,6 +177,7 @@ def plan(
 ) -> list[Step]:
     """Say what would be done; regions of images are cut out, those of sounds copied whole."""
     _check_place(root, folder, how)
+    _check_files(members, root)
     titles: dict[int | None, str] = {}
     taken: set[str] = set()
     names: dict[str, set[str]] = {}
@@ -213,6 +216,18 @@ def plan(
             f"clew export --undo {folder}"
         )
     return steps
+
+
+def _check_files(members: Sequence[Member], root: Path) -> None:
+    """Refuse, before anything is written, if files are gone that have to be read."""
+    items = [member.item for member in members if member.item.set_aside is None]
+    gone = [each.id for each in items if each.path is not None and not (root / each.path).is_file()]
+    if gone:
+        what = "1 item has no file" if len(gone) == 1 else f"{len(gone):,} items have no file"
+        raise FileNotFoundError(
+            f"{what} any more, such as {gone[0]}: if files were moved, clew add {root} finds them; "
+            "else clew doctor --fix sets such items aside. Nothing was written"
+        )
 
 
 def _check_place(root: Path, folder: Path, how: str) -> None:

@@ -486,7 +486,7 @@ def _doubt(
             )
             links = answers_of_chain(chain, parted_at, strategy.answers)
             return Doubt(answer, p_wrong, f"other answers imply {text}", names, links)
-    return Doubt(answer, p_wrong, _without_chain(answer, labels, strategy), ())
+    return Doubt(answer, p_wrong, _without_chain(answer, labels), ())
 
 
 def answers_of_chain(
@@ -507,13 +507,12 @@ def answers_of_chain(
     return tuple(found[pair] for pair in links if pair in found)
 
 
-def _without_chain(answer: Answer, labels: NDArray[np.int64], strategy: Strategy) -> str:
+def _without_chain(answer: Answer, labels: NDArray[np.int64]) -> str:
     rows = answer.question.rows
+    if all(
+        (labels[rows[i]] == labels[rows[j]]) == (said == SAME) for i, j, said in implied(answer)
+    ):
+        return "the groups follow it, but groups that are nearly as likely do not"
     if len(rows) > 2:
         return "the groups imply another answer"
-    together = labels[rows[0]] == labels[rows[1]]
-    where = "in one group" if together else "in different groups"
-    same = strategy.probabilities([rows])
-    if same is None:
-        return f"the items are {where}"
-    return f"the items are {where}: they are the same with probability {float(same[0]):.2f}"
+    return f"the items are in {'one group' if answer.value == DIFFERENT else 'different groups'}"

@@ -276,6 +276,8 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
         if column in codes:
             continue
         numbers, note = written_numbers(frame[column], text.decimal)
+        if numbers is None:
+            numbers, note = written_numbers(frame[column], THOUSANDS[text.decimal], is_sure=True)
         if numbers is not None:
             frame[column] = numbers
             notes.append(f"column {text.names[column]!r}: {note}")
@@ -440,8 +442,13 @@ def _columns(name: str, column: Any) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"{name}[{at}]" for at in range(max(widths, default=0))])
 
 
-def written_numbers(column: pd.Series, decimal: str) -> tuple[pd.Series | None, str]:
-    """Read a column of text as numbers if every value is a written number, such as "$1,250"."""
+def written_numbers(
+    column: pd.Series, decimal: str, *, is_sure: bool = False
+) -> tuple[pd.Series | None, str]:
+    """Read a column of text as numbers if every value is a written number, such as "$1,250".
+
+    With `is_sure` some have to have a sign, or one of the other mark for thousands, too.
+    """
     known = column.dropna()
     if len(known) == 0 or not all(isinstance(one, str) for one in known.head(100)):
         return None, ""
@@ -450,6 +457,8 @@ def written_numbers(column: pd.Series, decimal: str) -> tuple[pd.Series | None, 
     digits = rf"(\d{{1,3}}({thousands}\d{{3}})+|\d+)({mark}\d*)?"
     written = rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?"
     if not text.str.fullmatch(written).all():
+        return None, ""
+    if is_sure and not text.str.contains(rf"[%{SIGNS}]|{thousands}\d{{3}}{mark}").any():
         return None, ""
     plain = text.str.replace(rf"[\s{thousands}%{SIGNS}]", "", regex=True)
     numbers = plain.str.replace(decimal, ".", regex=False).astype(float)
@@ -500,9 +509,20 @@ def _decimal(records: list[list[str]], sep: str) -> str:
     if sep == ",":
         return "."
     fields = [one.strip() for fields in records for one in fields]
+    if any(_has_mark(one, ".") for one in fields):
+        return "."
+    if any(_has_mark(one, ",") for one in fields):  # 1.500 is then 1500
+        return ","
     with_point = any(re.fullmatch(r"[+-]?\d*\.\d+", one) for one in fields)
     with_comma = any(re.fullmatch(r"[+-]?\d*,\d+", one) for one in fields)
     return "," if with_comma and not with_point else "."
+
+
+def _has_mark(text: str, decimal: str) -> bool:
+    """Whether a number has this decimal mark beyond doubt, as 1.657,52 and 12,5 % have."""
+    thousands, mark = re.escape(THOUSANDS[decimal]), re.escape(decimal)
+    digits = rf"(\d{{1,3}}({thousands}\d{{3}})+{mark}\d+|\d*{mark}(\d{{1,2}}|\d{{4,}}))"
+    return bool(re.fullmatch(rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?", text))
 
 
 def _notes(form: Format, sep: str, decimal: str) -> list[str]:

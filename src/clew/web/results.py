@@ -18,7 +18,7 @@ from clew.web.words import say
 
 #: From this probability on the thread is solid; from the second on dashed; below it dotted.
 SURE = 0.9
-FAIRLY_SURE = 0.6
+FAIRLY_SURE = 0.5  # below it, tables say doubtful, too
 #: Seconds after which the log is counted anew; own answers are added in between.
 COUNTED_FOR = 1.0
 #: States of a worker that has no model yet.

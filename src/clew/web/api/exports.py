@@ -17,7 +17,9 @@ from clew.web.settings import WebSettings
 
 router = APIRouter(prefix="/api/v1")
 What = Literal["groups", "exemplars", "doubtful", "affinity", "answers", "all"]
-Form = Literal["", "csv", "jsonl", "parquet", "coco", "label-studio", "fiftyone", "camtrap-dp"]
+Form = Literal[
+    "", "csv", "jsonl", "parquet", "npz", "coco", "label-studio", "fiftyone", "camtrap-dp"
+]
 #: What says who answered what: for reviewers.
 OF_PEOPLE = ("doubtful", "answers", "all")
 TYPES = {
