@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 
 from clew import Constraints
 from clew.cli import main
-from clew.cli._groups import find_groups, read_saved, saved_bytes
+from clew.cli._groups import _answer, find_groups, read_saved, saved_bytes
 from clew.cluster import GuidedClustering
+from clew.cluster.guided._explain import GivenAnswer
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -63,6 +64,21 @@ def test_rows_that_are_apart(saved):
 def test_an_answer_about_both_is_quoted(saved):
     words = _explain(saved, "w100", "w101").stdout
     assert "- answer of ann: same (wrong with probability 0." in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "words"),
+    [
+        ("odd_one_out", "second", "b is the odd one out, beside a and c"),
+        ("odd_one_out", "all_alike", "all alike, about a, b, c"),
+        ("triplet", "first", "a is more like b than like c"),
+        ("triplet", "second", "a is more like c than like b"),
+        ("triplet", "dont_know", "dont know, about a, b, c"),
+    ],
+)
+def test_answers_about_three_rows_are_written_out(kind, word, words):
+    answer = GivenAnswer(kind, (0, 1, 2), word, "ann", np.nan)
+    assert _answer(answer, "abc".__getitem__) == f"answer of ann: {words}"
 
 
 def test_groups_are_numbered_as_in_the_table(saved):

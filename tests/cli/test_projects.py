@@ -163,6 +163,13 @@ def test_status_without_answers(birds):
     ]  # fmt: skip
 
 
+def test_status_counts_items_that_came_after_the_groups(grouped, here):
+    assert "not among these groups" not in clew("status", "-p", "birds").stdout
+    Image.new("RGB", (40, 30), (3, 90, 200)).save(here / "birds" / "new.png")
+    assert clew("add", "birds", "-p", "birds").exit_code == 0
+    assert "not among these groups: 1 item; clew group" in clew("status", "-p", "birds").stdout
+
+
 def test_status(grouped, here, monkeypatch):
     monkeypatch.chdir(here / "birds" / "0")
     facts = json.loads(clew("status", "--json").stdout)

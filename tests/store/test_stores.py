@@ -351,12 +351,14 @@ def test_a_copy_holds_everything(store: Store, pair: Pair, tmp_path, postgres: s
     store.publish(1, body([0, 1]))
     store.add_job("map", {})
     store.set_settings({"name": "birds"})
+    assert store.acquire_worker("here") is not None
     for url in (str(tmp_path / "copy.db"), f"{postgres}&project=copy{abs(hash(str(tmp_path)))}"):
         store.copy_to(url)
         with open_store(url, clock=lambda: 1_800_000_000.0) as copy:
             for what in ("items", "log", "pool", "leases", "groups", "result", "settings", "jobs",
                          "counts", "changes", "annotators", "tokens"):  # fmt: skip
                 assert getattr(copy, what)() == getattr(store, what)(), what
+            assert copy.worker() is None  # nobody is at work on the copy
             assert copy.check_token(secret, "session") is not None
             assert copy.add_job("map", {}) > store.jobs()[0].id
         with pytest.raises(StoreError, match="is not empty"):

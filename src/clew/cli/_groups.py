@@ -398,8 +398,14 @@ def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list
 
 def _answer(answer: GivenAnswer, name: Name) -> str:
     text = f"answer{f' of {answer.annotator}' if answer.annotator else ''}: "
-    text += answer.answer.replace("_", " ")
-    if len(answer.rows) > 2:
-        text += f", about {', '.join(map(name, answer.rows))}"
+    rows, word = list(map(name, answer.rows)), answer.answer
+    at = ["first", "second", "third"].index(word) if word in ("first", "second", "third") else -1
+    if answer.kind == "odd_one_out" and at >= 0:
+        text += f"{rows.pop(at)} is the odd one out, beside {' and '.join(rows)}"
+    elif answer.kind == "triplet" and at >= 0:
+        text += f"{rows[0]} is more like {rows[1 + at]} than like {rows[2 - at]}"
+    else:
+        text += word.replace("_", " ")
+        text += f", about {', '.join(rows)}" if len(rows) > 2 else ""
     p_wrong = answer.p_wrong
     return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"

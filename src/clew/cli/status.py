@@ -65,6 +65,7 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
         "annotators": dict(counts.by_annotator),
         "revision": None if result is None else result.revision,
         "not_learned": max(0, counts.last_seq - learned),
+        "not_grouped": max(0, counts.n_items - len(body["ids"])) if body else 0,
         "groups": [
             {"id": group, "name": names.get(group, ""), "size": size}
             for group, size in sizes.most_common()
@@ -99,6 +100,11 @@ def status_text(facts: Mapping[str, Any]) -> str:
         entries = counted(facts["not_learned"], "entry").replace("entrys", "entries")
         lines.append(
             f"not learned yet: {entries}; clew group, clew worker or clew serve learns them"
+        )
+    if facts["not_grouped"]:
+        lines.append(
+            f"not among these groups: {counted(facts['not_grouped'], 'item')}; clew group learns "
+            "new ones, and clew doctor names files that are gone"
         )
     worker = facts["worker"]
     if worker is not None and worker["alive"]:

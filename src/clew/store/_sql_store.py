@@ -15,7 +15,16 @@ from clew.exceptions import InvalidArgumentError, InvalidParameterError, StoreEr
 from clew.items import Item
 from clew.store import _log as log, _questions as questions
 from clew.store._database import Database, Transaction, errors_of
-from clew.store._models import AnnotatorRow, Base, ChangeRow, ItemRow, LeaseRow, LogRow, SettingRow
+from clew.store._models import (
+    AnnotatorRow,
+    Base,
+    ChangeRow,
+    ItemRow,
+    LeaseRow,
+    LogRow,
+    SettingRow,
+    WorkerRow,
+)
 from clew.store._people import SqlPeople
 from clew.store._work import SqlResults, SqlWork, check_worker
 from clew.store.base import (
@@ -346,6 +355,8 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
                 with errors_of(target.engine), target.transaction() as transaction:
                     transaction.connection.execute(sa.delete(ChangeRow))
                     for table in Base.metadata.sorted_tables:
+                        if table is WorkerRow.__table__:
+                            continue  # nobody is at work on the copy
                         rows = source.execution_options(stream_results=True).execute(
                             sa.select(table)
                         )
