@@ -120,6 +120,11 @@ def test_a_new_link_is_in_the_list(site: Any, visit: Any) -> None:
     ann.page.locator("#links li").wait_for()
     assert "Bea & <b>Co</b>" in ann.page.inner_text("#links")
     assert "/a/" in ann.page.input_value("#link-out")
+    ann.expects("422")
+    form.get_by_label("For many people").check()
+    form.get_by_role("button", name="Make link").click()
+    ann.page.wait_for_function("document.querySelector('form[data-api=links] .error').textContent")
+    assert not ann.page.is_visible("#link-out")  # else the link of before seems to be the new one
 
 
 def test_only_the_answer_that_is_refused_comes_back(make_site: Any, visit: Any) -> None:

@@ -43,6 +43,7 @@ document.addEventListener('submit', async event => {
   event.preventDefault();
   const error = $('.error', form), said = $('.said', form);
   if (error) error.textContent = '';
+  $('output', form)?.toggleAttribute('hidden', true);  // a secret of before
   try {
     const reply = await request(`${api}/${form.dataset.api}`, form.dataset.method ?? 'POST', fields(form));
     if (form.dataset.then === 'secret') {
