@@ -50,6 +50,17 @@ def test_huge_and_tiny_numbers(standardize, scale):
     np.testing.assert_allclose(applied, Units.standardized(X, standardize).scale(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("n_far", [1, 13])
+def test_columns_far_from_zero_are_no_rows_of_one_length(n_far):
+    # Seconds since 1970, or years, are large and nearly constant.
+    wine = load_wine().data
+    far = np.column_stack([wine, 1.7e9 + 86400 * np.random.default_rng(0).random(len(wine))])
+    far[:, :n_far] += 1e9
+    deviation = far.std(axis=0)
+    assert have_own_units(far, deviation)
+    np.testing.assert_allclose(Units.standardized(far, "auto").scale(far).std(axis=0), 1, rtol=1e-3)
+
+
 def test_nothing_varies():
     for standardize in (True, False, "auto"):
         zeros = np.zeros((4, 2))

@@ -24,8 +24,9 @@ MOST_CORRELATED = 500
 #: See `_are_shares`: share of zeros among all values, and in each column of large deviation; and
 #: the largest ratio of deviations.
 ZEROS, ZEROS_OF_LARGE, MAX_RATIO_OF_SHARES = 0.5, 0.2, 100.0
-#: Rows have the same length if their lengths differ by less than this share.
-SAME_LENGTH = 1e-3
+#: Rows have the same length if their lengths differ by less than this share, and by less than this
+#: share of the root mean square distance from the mean: a large constant makes lengths alike too.
+SAME_LENGTH, SAME_LENGTH_OF_SPREAD = 1e-3, 0.05
 #: Standard deviations below this share of the largest value are rounding errors.
 LEAST_DEVIATION = 1e-12
 #: Ranges of features whose squares, and their inverses, are finite.
@@ -156,7 +157,9 @@ def have_own_units(X: Floats, deviation: Floats) -> bool:
         return False
     values = X / np.abs(X).max()
     length = np.sqrt((values**2).sum(axis=1))
-    has_one_length = bool(np.ptp(length) < SAME_LENGTH * length.max())
+    spread = float(np.sqrt(values.var(axis=0).sum()))
+    same = min(SAME_LENGTH * length.max(), SAME_LENGTH_OF_SPREAD * spread)
+    has_one_length = bool(np.ptp(length) < same)
     share = deviation / deviation.max()
     return not (has_one_length or _are_shares(values, share) or _are_components(X, share))
 
@@ -182,7 +185,8 @@ def _are_components(X: Floats, deviation: Floats) -> bool:
     correlation, cosine = (_off_diagonal(values) for values in (centered, columns))
     if not len(correlation):  # one column, perhaps repeated
         return False
-    is_exact = min(correlation.max(), cosine.max()) < EXACT_CORRELATION
+    # Far from 0 all cosines are nearly 1, as if columns were repeated.
+    is_exact = min(each.max() for each in (correlation, cosine) if len(each)) < EXACT_CORRELATION
     if is_exact and _differ_in_most_rows(columns):
         return True
     order = np.corrcoef(np.arange(n_columns), rankdata(deviation))[0, 1]

@@ -93,6 +93,7 @@ SHARED_HELPERS = {
     "clew.questions._answers": ("clew.session",),
     "clew.questions._strategy": ("clew.session", "clew.cli"),
     "clew.tables._columns": ("clew.cli",),
+    "clew.tables._features": ("clew.cluster.guided", "clew.session"),
     "clew.tables._read": ("clew.cli", "clew.collections"),
     "clew.tables._records": ("clew.worker",),
     "clew.trust._outcomes": ("clew.cluster",),

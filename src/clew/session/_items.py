@@ -27,6 +27,7 @@ from clew.exceptions import (
 from clew.graphs import check_distances
 from clew.questions import Strategy
 from clew.tables import TableFeatures
+from clew.tables._features import as_pandas, is_mixed
 
 Floats = NDArray[np.float64]
 Standardize = bool | Literal["auto"]
@@ -133,11 +134,11 @@ def _ids(n: int, names: Any) -> RowIds:
 
 def _features(X: Any, standardize: Standardize) -> tuple[Floats, Standardize]:
     """Return features as numbers, and whether a strategy standardizes them."""
-    if hasattr(X, "columns"):
-        has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
-        if not has_numbers or X.isna().to_numpy().any():
-            recipe = TableFeatures(standardize=standardize)
-            return np.asarray(recipe.fit_transform(X), np.float64), False
+    X = as_pandas(X) if hasattr(X, "columns") else X
+    if hasattr(X, "columns") and is_mixed(X):
+        recipe = TableFeatures(standardize=standardize)
+        values = np.asarray(recipe.fit_transform(X), np.float64)
+        return values, False if recipe.standardizes_ else standardize
     values = _matrix(X)
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
@@ -303,7 +304,7 @@ def with_rows(X: Any, new: Any) -> Any:
         if hasattr(X, "columns"):
             import pandas as pd
 
-            return pd.concat([X, new[list(X.columns)]], ignore_index=True)
+            return pd.concat([as_pandas(X), as_pandas(new)[list(X.columns)]], ignore_index=True)
         if issparse(X):
             both: list[Any] = [X, new]
             return vstack([csr_array(each) for each in both])

@@ -116,14 +116,21 @@ def _number_use(name: str, known: pd.Series, missing: str) -> ColumnUse:
             f"column {name!r}: {known[row]} is not a finite number; leave the field empty if the "
             "value is unknown",
         )
-    is_whole = bool((values == np.round(values)).all())
-    if is_whole and ID_NAME.search(name):
-        return ColumnUse(name, "dropped", "an id by its name")
-    if is_whole and not missing and INDEX_NAME.fullmatch(name) and known.is_unique:
-        return ColumnUse(name, "dropped", "an index by its name")
-    if is_whole and len(values) > 2 and (np.diff(values) == 1).all() and values[0] in (0, 1):
-        return ColumnUse(name, "dropped", "row numbers")
-    return ColumnUse(name, "number", missing)
+    mark = marks_rows(name, known, has_gaps=bool(missing))
+    return ColumnUse(name, "dropped", mark) if mark else ColumnUse(name, "number", missing)
+
+
+def marks_rows(name: str, numbers: pd.Series, *, has_gaps: bool = False) -> str:
+    """Say why numbers are ids, an index or row numbers; an empty text if they are none of these."""
+    values = numbers.to_numpy(np.float64)
+    if not (values == np.round(values)).all():
+        return ""
+    if ID_NAME.search(name):
+        return "an id by its name"
+    if not has_gaps and INDEX_NAME.fullmatch(name) and numbers.is_unique:
+        return "an index by its name"
+    is_count = len(values) > 2 and bool((np.diff(values) == 1).all()) and values[0] in (0, 1)
+    return "row numbers" if is_count else ""
 
 
 def is_code_name(name: str) -> bool:

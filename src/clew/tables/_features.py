@@ -27,6 +27,7 @@ from clew.tables._columns import (
     column_uses,
     days,
     floats,
+    marks_rows,
     plain,
     words,
 )
@@ -285,9 +286,24 @@ def _named(column: ColumnUse) -> str:
     return f"{column.name} ({column.note})" if column.note else column.name
 
 
+def as_pandas(X: Any) -> pd.DataFrame:
+    """Return a data frame of polars or another library, or what pandas takes, as one of pandas."""
+    if isinstance(X, pd.DataFrame) or not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    return pd.DataFrame({name: np.asarray(X[name]) for name in X.columns})
+
+
+def is_mixed(frame: pd.DataFrame) -> bool:
+    """Whether a data frame has other columns than features: texts, dates, gaps or row numbers."""
+    has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in frame.dtypes)
+    if not has_numbers or frame.isna().to_numpy().any():
+        return True
+    return any(marks_rows(str(name), frame.iloc[:, at]) for at, name in enumerate(frame.columns))
+
+
 def checked_table(X: Any) -> pd.DataFrame:
     """Return plain columns with string names; refuse repeated names and tables without rows."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    frame = as_pandas(X)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
-from clew import Constraints
+from clew import Constraints, Session
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError
 from clew.tables import TableFeatures
@@ -72,3 +73,43 @@ def test_another_fit_forgets_the_table(fitted):
     numbers = FRAME[["wing"]].fillna(0)
     assert model.fit(numbers, constraints=ANSWERS).feature_names_in_.tolist() == ["wing"]
     assert model.table_features_ is None
+
+
+WINE = load_wine(as_frame=True)
+NAMES = list(WINE.data)
+OF_WINE = Constraints.from_labels(WINE.target, 150, error=0.1, random_state=0)
+
+
+class OtherFrame:
+    """What is needed of a data frame of another library, such as polars."""
+
+    def __init__(self, columns):
+        self.values, self.columns = columns, list(columns)
+        self.dtypes = ["Float64"] * len(columns)
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+    def __len__(self):
+        return len(self.values[self.columns[0]])
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        WINE.data.astype(str),
+        WINE.data.assign(all_alike="wine"),
+        WINE.data.assign(sample_id=np.random.default_rng(0).permutation(178)),
+        OtherFrame({name: WINE.data[name].to_numpy() for name in NAMES}),
+    ],
+    ids=["numbers as text", "a constant text", "an id", "another library"],
+)
+def test_columns_of_numbers_have_the_same_groups_in_any_frame(frame):
+    expected = GuidedClustering(3, random_state=0).fit(WINE.data, constraints=OF_WINE)
+    model = GuidedClustering(3, random_state=0).fit(frame, constraints=OF_WINE)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.feature_names_in_.tolist()[:13] == NAMES
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    # Units differ: what is not standardized follows one column, whose numbers are the largest.
+    session, plain = (Session(X, random_state=0) for X in (frame, WINE.data))
+    assert session.ask(8, annotator="ann") == plain.ask(8, annotator="ann")

@@ -56,11 +56,17 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
         model.table_features_ = None
     if is_dask(X):
         return _checked_blocks(model, X, reset=reset)
+    is_table = False
     if model.metric == "precomputed":
         if reset:
             return check_distances(X, estimator=model, keep_single=True)
         return check_distances_to_fitted(model, X)
-    if model.table_features_ is not None or (reset and _is_mixed(X)):
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        from clew.tables._features import as_pandas, is_mixed  # pandas is slow to import
+
+        X = as_pandas(X)
+        is_table = reset and is_mixed(X)
+    if model.table_features_ is not None or is_table:
         return _features_of_table(model, X, reset=reset)
     try:
         checked = check_data(
@@ -114,14 +120,6 @@ def _check_names(model: Any, X: Any) -> None:
         f"the columns of X are {', '.join(map(str, X.columns))}, but {type(model).__name__} was "
         f"fitted to {', '.join(map(str, fitted))}: give the same columns in the same order"
     )
-
-
-def _is_mixed(X: Any) -> bool:
-    """Whether a data frame has text, dates, categories or missing values."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return False
-    has_numbers = all(getattr(kind, "kind", "O") in "iufb" for kind in X.dtypes)
-    return not has_numbers or bool(X.isna().to_numpy().any())
 
 
 def _features_of_table(model: Any, X: Any, *, reset: bool) -> Any:

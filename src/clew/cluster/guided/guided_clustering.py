@@ -417,7 +417,8 @@ class GuidedClustering(FittedGroups):
     @property
     def _standardize(self) -> bool | Literal["auto"]:
         """Whether columns are standardized; those of a mixed table are already."""
-        return self.standardize if self.table_features_ is None else False
+        is_done = self.table_features_ is not None and self.table_features_.standardizes_
+        return False if is_done else self.standardize
 
     def _takes_anchors(self, n_samples: int) -> bool:
         most = MAX_DENSE_ROWS if self.metric == "precomputed" else ANCHOR_ROWS
