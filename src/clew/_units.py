@@ -26,7 +26,7 @@ MOST_CORRELATED = 500
 ZEROS, ZEROS_OF_LARGE, MAX_RATIO_OF_SHARES = 0.5, 0.2, 100.0
 #: Rows have the same length if their lengths differ by less than this share, and by less than this
 #: share of the root mean square distance from the mean: a large constant makes lengths alike too.
-SAME_LENGTH, SAME_LENGTH_OF_SPREAD = 1e-3, 0.05
+SAME_LENGTH, SAME_LENGTH_OF_DISTANCE = 1e-3, 0.05
 #: Standard deviations below this share of the largest value are rounding errors.
 LEAST_DEVIATION = 1e-12
 #: Ranges of features whose squares, and their inverses, are finite.
@@ -157,8 +157,8 @@ def have_own_units(X: Floats, deviation: Floats) -> bool:
         return False
     values = X / np.abs(X).max()
     length = np.sqrt((values**2).sum(axis=1))
-    spread = float(np.sqrt(values.var(axis=0).sum()))
-    same = min(SAME_LENGTH * length.max(), SAME_LENGTH_OF_SPREAD * spread)
+    distance = float(np.sqrt(values.var(axis=0).sum()))
+    same = min(SAME_LENGTH * length.max(), SAME_LENGTH_OF_DISTANCE * distance)
     has_one_length = bool(np.ptp(length) < same)
     share = deviation / deviation.max()
     return not (has_one_length or _are_shares(values, share) or _are_components(X, share))

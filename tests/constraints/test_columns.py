@@ -257,3 +257,14 @@ def test_columns_of_a_frame_are_named():
     assert found.cannot_link.tolist() == [[0, 2]]
     with pytest.raises(InvalidConstraintsError, match="there is no column 'verdikt'"):
         Constraints.from_frame(frame, n_samples=4, columns=["left", "right"], answer="verdikt")
+
+
+def test_an_answer_in_place_of_the_names_of_columns_is_refused(tmp_path):
+    path = write(tmp_path, "wren,owl,same\nowl,robin,different\n")
+    with pytest.raises(FileFormatError, match="seems to hold an answer: add a line"):
+        Constraints.read_csv(path)
+    path = write(tmp_path, "bird,other,same\nwren,owl,yes\nowl,robin,no\n")
+    assert Constraints.read_csv(path).pair_answers.tolist() == [1, 0]
+    path = write(tmp_path, "bird,other,same\nwren,owl,same\nowl,robin,different\n")
+    read_so = Constraints.read_csv(path, answer="same")
+    assert read_so.pair_answers.tolist() == [1, 0]

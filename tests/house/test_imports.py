@@ -57,7 +57,7 @@ SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.correlation._search": ("clew.cluster.guided",),
     "clew.cluster.guided._features": ("clew.questions",),
-    "clew.cluster.guided._records": ("clew.worker",),
+    "clew.cluster.guided._records": ("clew.worker", "clew.cli", "clew.session"),
     "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result": ("clew.cli",),
     "clew.cluster.medoids._subclusters": ("clew.questions",),
@@ -95,7 +95,7 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._features": ("clew.cluster.guided", "clew.session"),
     "clew.tables._read": ("clew.cli", "clew.collections"),
-    "clew.tables._records": ("clew.worker",),
+    "clew.tables._records": ("clew.cluster.guided",),
     "clew.trust._outcomes": ("clew.cluster",),
     "clew.worker._rows": ("clew.cli",),
 }

@@ -99,7 +99,8 @@ def with_records(
     items: Rows, n_groups: int | None, words: Words, *, is_dense: bool = False
 ) -> Rows:
     """Replace the features of a table of records by the n-grams of their characters."""
-    from clew.worker._rows import records_of, reduced
+    from clew.cluster.guided._records import reduced
+    from clew.worker._rows import records_of
 
     if items.is_distances or items.folder is not None or items.are_records:
         return items

@@ -326,6 +326,14 @@ def as_own_columns(
     """Rename columns to those of `to_csv`; the answer may be the item chosen, or its column."""
     plain = [_plain_name(str(name)) for name in names]
     named = dict(zip(plain, columns, strict=True))
+    if layout.answer is None and {_plain(_text(value)) for value in named.get("same", ())} & {
+        *ANSWER_WORDS["pair"]
+    }:
+        raise InvalidConstraintsError(
+            f"the first line, {', '.join(map(str, names))}, seems to hold an answer: add a line "
+            "with the names of the columns above it, such as id_i,id_j,answer; if it holds names, "
+            "say which column has the answers: answer='same', or --answer-column"
+        )
     for name in {*IS_SAME} & {*named}:
         named[name] = [YES_NO.get(_plain(_text(value)), value) for value in named[name]]
     _check_names(named, layout)

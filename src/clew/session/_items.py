@@ -17,6 +17,7 @@ from clew._units import Units
 from clew._validation import Allowed, check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
 from clew.answers import AUTO_KINDS, QUESTION_KINDS, Answer, Edit, Kind, Question, as_kind, items_of
+from clew.cluster.guided._records import features_of_records, reduced
 from clew.constraints._validation import RowIds, rows_and_ids
 from clew.exceptions import (
     DistancesAsFeaturesWarning,
@@ -66,7 +67,12 @@ class Items(NamedTuple):
 
 
 def session_items(
-    X: Any, distances: Any, ids: Any, items: Any, standardize: Standardize = "auto"
+    X: Any,
+    distances: Any,
+    ids: Any,
+    items: Any,
+    standardize: Standardize = "auto",
+    n_clusters: int | None = None,
 ) -> Items:
     """Check what a session is given: features, distances (square or condensed), or items alone."""
     given = [name for name, value in (("X", X), ("distances", distances), ("items", items))
@@ -91,7 +97,7 @@ def session_items(
         _check_columns(frame)
         values, metric = check_distances(_values(frame)), True
     else:
-        (values, standardize), metric = _features(frame, standardize), False
+        (values, standardize), metric = _features(frame, standardize, n_clusters), False
     return Items(values, _ids(len(values), names), metric, True, standardize)
 
 
@@ -132,10 +138,15 @@ def _ids(n: int, names: Any) -> RowIds:
     return ids
 
 
-def _features(X: Any, standardize: Standardize) -> tuple[Floats, Standardize]:
+def _features(
+    X: Any, standardize: Standardize, n_clusters: int | None = None
+) -> tuple[Floats, Standardize]:
     """Return features as numbers, and whether a strategy standardizes them."""
     X = as_pandas(X) if hasattr(X, "columns") else X
     if hasattr(X, "columns") and is_mixed(X):
+        records = features_of_records(X, n_clusters) if standardize == "auto" else None
+        if records is not None:
+            return reduced(records[1]), False
         recipe = TableFeatures(standardize=standardize)
         values = np.asarray(recipe.fit_transform(X), np.float64)
         return values, False if recipe.standardizes_ else standardize

@@ -48,6 +48,9 @@ class Applied(NamedTuple):
     unknown: tuple[str, ...]
     """Entries that name an item, or take an entry back, that the session does not know."""
 
+    def __repr__(self) -> str:
+        return "Applied({} applied, {} duplicate, {} unknown)".format(*map(len, self))
+
 
 class Suggestion(NamedTuple):
     """A question that the model would ask, which nobody was asked yet."""

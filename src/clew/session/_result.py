@@ -139,6 +139,13 @@ class SessionResult:
     n_clusters_probabilities_: Mapping[int, float]
     annotators_: tuple[AnnotatorQuality, ...]
 
+    def __repr__(self) -> str:
+        n_groups = len(np.unique(self.labels_[self.labels_ >= 0]))
+        return (
+            f"SessionResult({len(self.ids)} items in {n_groups} groups, {self.n_answers} answers, "
+            f"{len(self.doubtful_)} doubtful; {self.stop_})"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as numbers, texts, lists and dicts, for JSON.
 

@@ -158,7 +158,7 @@ class Session:
         check_number("n_clusters", n_clusters, low=1)
         check_number("n_examples", n_examples, low=0)
         wanted = kinds_of(kinds)
-        found = session_items(X, distances, ids, items, as_standardize(standardize))
+        found = session_items(X, distances, ids, items, as_standardize(standardize), n_clusters)
         if n_clusters is not None and n_clusters > len(found.ids):
             raise InvalidParameterError(
                 f"Session(n_clusters={n_clusters}): there are only {len(found.ids)} items"
@@ -192,7 +192,8 @@ class Session:
         self._loop = Loop(
             found, made, queue, check_every, of_checks, model, n_examples, background=background
         )
-        self._kinds, self._X, self._standardize = wanted, X, as_standardize(standardize)
+        self._kinds, self._X, self._n_clusters = wanted, X, n_clusters
+        self._standardize = as_standardize(standardize)
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
@@ -544,7 +545,7 @@ class Session:
             )
         together = with_rows(self._X, X)
         names = (*self.ids, *ids)
-        found = session_items(together, None, names, None, self._standardize)
+        found = session_items(together, None, names, None, self._standardize, self._n_clusters)
         self._loop.replace_model(found, self._start(found))
         self._X = together
         return self

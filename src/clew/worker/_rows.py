@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from clew.collections import Project
     from clew.store import Store
 
-#: Dimensions that keep rows of n-grams apart, for a model that takes no sparse rows.
-N_DIMENSIONS = 300
-
 
 class Rows(NamedTuple):
     """The items that a model is about."""
@@ -70,17 +67,12 @@ def content_of(data: Any, at: NDArray[np.int64]) -> bytes:
 
 def records_of(frame: DataFrame, n_clusters: int | None = None) -> tuple[csr_array, str] | None:
     """N-grams of a table whose rows name the same things, and words; None if few groups."""
-    from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
-    from clew.tables import RecordFeatures
-    from clew.tables._records import may_be_records
+    from clew.cluster.guided._records import features_of_records
 
-    is_few = n_clusters is not None and n_clusters * MOST_COPIES < len(frame)
-    if is_few or not frame.shape[1] or not may_be_records(frame):
+    found = features_of_records(frame, n_clusters)
+    if found is None:
         return None
-    recipe = RecordFeatures()
-    X = recipe.fit_transform(frame)
-    if not are_groups_tiny(X):
-        return None
+    recipe, X = found
     used = [str(column.name) for column in recipe.columns_ if column.use != "dropped"]
     unused = [str(column.name) for column in recipe.columns_ if column.use == "dropped"]
     left = f"; {', '.join(unused)} are not used" if unused else ""
@@ -88,16 +80,6 @@ def records_of(frame: DataFrame, n_clusters: int | None = None) -> tuple[csr_arr
         f"many small groups: records of the same thing? The characters of {', '.join(used)} are "
         f"compared{left}. -k with a small number groups the rows as a table"
     )
-
-
-def reduced(X: csr_array) -> NDArray[np.float64]:
-    """Return rows of length one in few dimensions, whose cosines are nearly those of `X`."""
-    from sklearn.decomposition import TruncatedSVD
-
-    few = TruncatedSVD(min(N_DIMENSIONS, *(side - 1 for side in X.shape)), random_state=0)
-    rows: NDArray[np.float64] = few.fit_transform(X)
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
-    return rows
 
 
 def rows_of(
@@ -139,6 +121,8 @@ def rows_of(
 
             columns = DataFrame([dict(item.columns) for item in items], index=ids)
             n_clusters = None if store is None else store.settings()["n_clusters"]
+            from clew.cluster.guided._records import reduced
+
             records = records_of(columns, n_clusters)
             if records is not None:
                 return Rows(ids, {"X": reduced(records[0])}, records[1])

@@ -8,10 +8,10 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
 
-from clew import Constraints, Session
+from clew import Answer, Constraints, Session
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError
-from clew.tables import TableFeatures
+from clew.tables import RecordFeatures, TableFeatures
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -113,3 +113,38 @@ def test_columns_of_numbers_have_the_same_groups_in_any_frame(frame):
     # Units differ: what is not standardized follows one column, whose numbers are the largest.
     session, plain = (Session(X, random_state=0) for X in (frame, WINE.data))
     assert session.ask(8, annotator="ann") == plain.ask(8, annotator="ann")
+
+
+def test_a_data_frame_of_records_is_compared_by_characters():
+    random = np.random.RandomState(1)
+    letters = np.array(list("abcdefghijklmnop"))
+    names = ["".join(random.choice(letters, 12)) for _ in range(60)]
+    places = np.repeat(np.arange(60), 3)
+    typed = [f"{names[at][:copy]}x{names[at][copy:]}" for at in range(60) for copy in (2, 5, 8)]
+    frame = pd.DataFrame({"name": typed, "city": random.choice(["Rome", "Paris"], 180)})
+    model = GuidedClustering(random_state=0).fit(frame)
+    assert model.regime_ == "identities"
+    assert adjusted_rand_score(places, model.labels_) > 0.9
+    assert isinstance(model.table_features_, RecordFeatures)
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    session = Session(frame, random_state=0).result()
+    assert adjusted_rand_score(places, session.labels_) > 0.9
+    cities = GuidedClustering(2, random_state=0).fit(frame)  # a small number: by columns
+    assert isinstance(cities.table_features_, TableFeatures)
+
+
+@pytest.mark.parametrize("X", [["red wine", "white wine"], [["red"], ["white"]], [[1.0], [np.nan]]])
+def test_text_and_gaps_in_an_array_are_refused_with_what_to_do(X):
+    with pytest.raises(InvalidDataError, match="as a pandas data frame"):
+        GuidedClustering(2).fit(X)
+
+
+def test_results_are_shown_in_a_line(fitted):
+    assert repr(fitted.result_) == (
+        f"GuidedResult(90 rows in 3 groups, 60 answers, {fitted.n_violated_} violated)"
+    )
+    session = Session(FRAME, random_state=0)
+    entries = [Answer(session.question("bird 0", "bird 1"), "same", annotator="ann")]
+    assert repr(session.apply(entries)) == "Applied(1 applied, 0 duplicate, 0 unknown)"
+    assert repr(session.result()).startswith("SessionResult(90 items in ")
+    assert len(repr(session.result())) < 200

@@ -31,6 +31,13 @@ def test_groups_answers_and_members_are_summed_up(blobs):
     assert not any("annotator " in line for line in lines)
 
 
+def test_answers_dont_know_are_counted(blobs):
+    unsure = Constraints.from_labels(blobs.y, 80, dont_know=0.5, random_state=1)
+    n_unsure = int((unsure.pair_answers == -2).sum())
+    model = GuidedClustering(3, random_state=0).fit(blobs.X, constraints=unsure)
+    assert f"Answers: 80 pairs ({n_unsure} don't know), of 1 annotator" in model.summary()
+
+
 def test_annotators_are_listed_the_one_who_errs_most_first(fitted, blobs):
     good = Constraints.from_labels(blobs.y, 80, random_state=1)
     bad = Constraints.from_labels(blobs.y, 80, error=0.5, random_state=2)

@@ -18,11 +18,17 @@ from clew._validation import (
     warn_of_distances,
 )
 from clew.cluster.guided._pool import check_honored, checked_members, is_default
+from clew.cluster.guided._records import features_of_records
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances, check_distances_to_fitted
 
+OF_ARRAYS = (
+    "An array holds finite numbers, a row for each item. Give text, dates, categories and missing "
+    "values as a pandas data frame; clew.features.compute turns texts, images and sounds into "
+    "features."
+)
 OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='precomputed')."
 
 
@@ -74,9 +80,12 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
             ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
     except ValueError as error:
-        if not (reset and _is_condensed(X)):
+        if reset and _is_condensed(X):
+            raise InvalidDataError(f"{error}\n{OF_CONDENSED}") from error
+        if not str(error).startswith(("could not convert", "Input X contains NaN")):
             raise
-        raise InvalidDataError(f"{error}\n{OF_CONDENSED}") from error
+        first = str(error).partition("\n")[0].rstrip(".")
+        raise InvalidDataError(f"{first}. {OF_ARRAYS}") from error
     if reset:
         warn_of_distances(model, checked)
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
@@ -133,10 +142,13 @@ def _features_of_table(model: Any, X: Any, *, reset: bool) -> Any:
         )
     if not reset:
         return model.table_features_.transform(X)
-    table = TableFeatures(standardize=model.standardize).fit(X)
-    model.table_features_, model.n_features_in_ = table, table.n_features_in_
-    model.feature_names_in_ = table.feature_names_in_
-    return table.transform(X)
+    may_be_tiny = model.scale == "auto" and model.standardize == "auto" and is_default(model.pool)
+    records = features_of_records(X, model.n_clusters) if may_be_tiny else None
+    table = TableFeatures(standardize=model.standardize)
+    recipe, features = records or (table, table.fit_transform(X))
+    model.table_features_, model.n_features_in_ = recipe, recipe.n_features_in_
+    model.feature_names_in_ = recipe.feature_names_in_
+    return features
 
 
 def _is_condensed(X: Any) -> bool:

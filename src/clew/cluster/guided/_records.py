@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
+from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from clew._parallel import Progress, blocks, one_library_thread
@@ -31,7 +32,10 @@ from clew.constraints import Constraints
 from clew.graphs import NeighborSearch
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from clew.cluster.guided.guided_clustering import GuidedClustering
+    from clew.tables import RecordFeatures
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,6 +48,8 @@ LOCAL_SHARE = 0.7
 #: Smaller distances, as a share of the median distance to other rows, are set to this.
 LEAST_DISTANCE = 1e-3
 
+#: Dimensions that keep rows of n-grams apart, for a model that takes no sparse rows.
+N_DIMENSIONS = 300
 #: Recognition reads the nearest rows of a sample of rows; fewer rows are not enough to recognize.
 N_SAMPLED, LEAST_ROWS = 2_000, 60
 #: A gap between two successive distances is exponential with mean 1 in ordinary data. It is clear
@@ -157,6 +163,29 @@ def _distinct(pairs: Integers, n_rows: int) -> Integers:
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     key = np.unique((low * n_rows + high)[low != high])
     return np.column_stack([key // n_rows, key % n_rows]).astype(np.int64)
+
+
+def features_of_records(
+    frame: DataFrame, n_clusters: int | None
+) -> tuple[RecordFeatures, csr_array] | None:
+    """Return n-grams of a table whose rows name the same things; None if groups are few."""
+    from clew.tables import RecordFeatures  # pandas is slow to import
+    from clew.tables._records import may_be_records
+
+    is_few = n_clusters is not None and n_clusters * MOST_COPIES < len(frame)
+    if is_few or not frame.shape[1] or not may_be_records(frame):
+        return None
+    recipe = RecordFeatures()
+    X = recipe.fit_transform(frame)
+    return (recipe, X) if are_groups_tiny(X) else None
+
+
+def reduced(X: csr_array) -> Floats:
+    """Return rows of length one in few dimensions, whose cosines are nearly those of `X`."""
+    few = TruncatedSVD(min(N_DIMENSIONS, *(side - 1 for side in X.shape)), random_state=0)
+    rows: Floats = few.fit_transform(X)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+    return rows
 
 
 def are_groups_tiny(rows: Any, seed: int = 0) -> bool:

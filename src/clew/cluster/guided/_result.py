@@ -133,6 +133,12 @@ class GuidedResult:
     constraints: Constraints
     is_settled: bool = True
 
+    def __repr__(self) -> str:
+        return (
+            f"GuidedResult({len(self.labels)} rows in {self.n_clusters} groups, "
+            f"{sum(map(len, self.constraints.tables))} answers, {self.n_violated} violated)"
+        )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_clusters", int(self.probabilities.shape[1]))
         doubts = self.answer_posterior

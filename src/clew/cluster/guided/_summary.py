@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from clew.answers import DONT_KNOW
 from clew.cluster.guided._result import GuidedResult, largest_probabilities
 from clew.trust.doubts import DOUBT
 
@@ -58,9 +59,11 @@ def _answers(result: GuidedResult) -> list[str]:
     if not counts:
         is_said = result.regime == "identities"
         return ["No answers", *([f"Decided by {_decision(result)}"] if is_said else [])]
+    n_unsure = sum(int((table.answers == DONT_KNOW).sum()) for table in known.tables)
+    unsure = f" ({n_unsure:,} don't know)" if n_unsure else ""
     lines = [
-        f"Answers: {', '.join(counts)}, of {_counted(len(known.annotators), 'annotator')}; the "
-        f"groups violate {result.n_violated:,}"
+        f"Answers: {', '.join(counts)}{unsure}, of "
+        f"{_counted(len(known.annotators), 'annotator')}; the groups violate {result.n_violated:,}"
     ]
     if not np.isfinite(result.error_rate):
         lines.append("No answer is informative: the groups are those without answers")

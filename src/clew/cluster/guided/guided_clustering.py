@@ -124,9 +124,10 @@ class GuidedClustering(FittedGroups):
         never changed: `partial_fit` replaces it. Its arrays are read-only.
     n_features_in_ : int
         Number of features.
-    table_features_ : TableFeatures or None
-        How a data frame with text, dates, categories or missing values was turned into numbers;
-        None for other features. `predict` and `score` take data frames with the same columns then.
+    table_features_ : TableFeatures, RecordFeatures or None
+        How a data frame with text, dates, categories or missing values was turned into numbers, by
+        characters if many rows seem to describe the same things; None for other features.
+        `predict` and `score` take data frames with the same columns then.
 
     Raises
     ------
@@ -417,7 +418,7 @@ class GuidedClustering(FittedGroups):
     @property
     def _standardize(self) -> bool | Literal["auto"]:
         """Whether columns are standardized; those of a mixed table are already."""
-        is_done = self.table_features_ is not None and self.table_features_.standardizes_
+        is_done = getattr(self.table_features_, "standardizes_", self.table_features_ is not None)
         return False if is_done else self.standardize
 
     def _takes_anchors(self, n_samples: int) -> bool:
