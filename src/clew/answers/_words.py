@@ -93,6 +93,8 @@ def code_of_word(kind: Kind, value: object) -> int:
         use = f"use one of {', '.join(words)}"
         if word == "none" and kind == "odd_one_out":
             use = "use all_alike if the three belong together, dont_know if all three differ"
+        if not word:
+            use += "; if nobody answered, leave the line out"
         raise InvalidConstraintsError(f"unknown answer {value!r} to {a_question(kind)}; {use}")
     return words[word]
 
