@@ -49,8 +49,10 @@ def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
         numbers = all_numbers(n, n_clusters, n_cuts)
         return numbers[::3] if n_clusters is None else [n_clusters]
 
+    pool = guided._Search.pool
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "numbers_to_cut", few_numbers)
+        patch.setattr(guided._Search, "pool", lambda search, starts, _: pool(search, starts, 1))
         for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1), ("N_SPLITS", 1)):
             patch.setattr(guided, name, value)
         patch.setattr(guided, "THRESHOLDS", (0.0,))

@@ -29,7 +29,7 @@ SMALL = ("--seeds", "1", "--n-answers", "200")
 
 
 #: The first images, enough for every test; `make demo` groups all 1,797.
-N_IMAGES = 500
+N_IMAGES = 420
 
 
 def few_images(name: str) -> Dataset:

@@ -105,7 +105,7 @@ def customers(folder, n, rng):
     (folder / "answers.csv").write_text("\n".join(table) + "\n")
 
 
-@pytest.mark.parametrize("n", [150, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [80, pytest.param(1500, marks=pytest.mark.slow)])
 def test_an_analyst(follow, here, n):
     customers(here, n, np.random.default_rng(1))
     outputs = follow("table")

@@ -76,10 +76,7 @@ def bad_files(X, here):
 
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
-    [
-        (("group", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
-        (("group", "X.npy", "-k", "0"), 2, "Usage"),
-    ],
+    [(("status",), 1, "make one with clew init"), (("group", "X.npy", "-k", "0"), 2, "Usage")],
 )
 def test_failure_of_a_process_is_a_sentence_and_a_status(
     spawn, bad_files, here, arguments, status, word
@@ -96,6 +93,7 @@ def test_failure_of_a_process_is_a_sentence_and_a_status(
     ("arguments", "status", "word"),
     [
         (("group", "X.npy", "-k", "31"), 1, "too many"),
+        (("group", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
         (("group", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
         (
             ("group", "X.npy", "-k3", "-cc.csv", "--method=coprf", "--mode=hard", "--trust=none"),

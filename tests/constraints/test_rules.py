@@ -102,7 +102,7 @@ def jaccard(X, y, constraints):
     )
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_rule_that_errs_where_features_err_does_no_harm(seed):
     X, y = blobs(seed)
     people = Constraints.from_labels(y, 120, error=0.05, random_state=seed)
@@ -115,7 +115,7 @@ def test_a_rule_that_errs_where_features_err_does_no_harm(seed):
 
 def test_a_good_rule_helps():
     gains = []
-    for seed in (2, 3, 4):
+    for seed in (2, 3):
         X, y = blobs(seed)
         people = Constraints.from_labels(y, 120, error=0.05, random_state=seed)
         rule = people.add_rule("photo", y.tolist().__getitem__, "same", X=X)

@@ -122,7 +122,7 @@ def test_the_order_and_size_of_batches_do_not_matter():
     X, y = blobs()
     known = Constraints.from_labels(y, 90, error=0.1, random_state=0)
     whole = GuidedClustering(random_state=SEED).fit(X, constraints=known)
-    for size in (2, 30):
+    for size in (6, 30):
         part = np.arange(90) // size
         model = GuidedClustering(random_state=SEED)
         for at in (0, 1, *range(2, part.max() + 1)):

@@ -135,8 +135,8 @@ def test_answers_about_components_and_rotated_features_have_the_same_effect(
     name: str, how: str
 ) -> None:
     X, y = features(name)
-    wanted, copy = (asked(X, y, 60), grouped(X, y)), copy_of(name, how)
-    np.testing.assert_allclose((asked(copy, y, 60), grouped(copy, y)), wanted, atol=0.03)
+    wanted, copy = (asked(X, y, 36), grouped(X, y)), copy_of(name, how)
+    np.testing.assert_allclose((asked(copy, y, 36), grouped(copy, y)), wanted, atol=0.03)
 
 
 @pytest.mark.slow

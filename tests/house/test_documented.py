@@ -12,7 +12,7 @@ import pytest
 import sklearn.datasets
 from sklearn.base import BaseEstimator
 
-from clew import datasets
+from clew import Session, datasets
 from clew.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -235,6 +235,8 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_digits)
     monkeypatch.setattr(sklearn.datasets, "load_wine", fewer_wines)
     monkeypatch.setattr("clew.cluster.guided._features.N_TREES", 40)
+    run = Session.run
+    monkeypatch.setattr(Session, "run", lambda self, oracle, n, **k: run(self, oracle, n // 2, **k))
 
 
 def _run(path: Path) -> dict[str, object]:

@@ -218,8 +218,8 @@ def confirmed_stays_confirmed(seed: int, n_results: int = 6) -> tuple[int, int]:
 
 
 def test_confirmed_stays_confirmed_in_random_sessions() -> None:
-    counts = np.array([confirmed_stays_confirmed(seed, 4) for seed in range(1, 16)])
-    assert (counts.sum(axis=0) > 15).all()
+    counts = np.array([confirmed_stays_confirmed(seed, 4) for seed in range(1, 11)])
+    assert (counts.sum(axis=0) > 10).all()
 
 
 @pytest.mark.slow

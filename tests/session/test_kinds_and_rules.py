@@ -108,7 +108,7 @@ def test_a_rule_is_trusted_as_far_as_checks_in_its_scope_agree():
     session.add_rule("bad", lambda row: row % 8, meta=range(48))
     before = {name: judged(session, name)[0].weight for name in ("good", "bad")}
     assert 0 < before["good"] == before["bad"] <= 0.2
-    session.run(SimulatedOracle(Y, random_state=0), 150)
+    session.run(SimulatedOracle(Y, random_state=0), 150, batch=5)
     assert judged(session, "good")[0].weight >= 0.4
     assert judged(session, "bad")[0].weight == 0
     drawn = [a.question for a in session.answers if a.question.check and a.origin == "asked"]
@@ -155,6 +155,6 @@ def test_a_wrong_rule_does_not_lower_the_result(seed):
         session = session_of(check_every=10, repeat_every=None)
         if has_rule:
             session.add_rule("model", wrong.tolist().__getitem__, meta=range(48))
-        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110, batch=3)
+        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110, batch=6)
         scores.append(adjusted_rand_score(Y, session.result().labels_))
     assert scores[1] >= scores[0] - 0.02

@@ -14,20 +14,12 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import start_postgres
+from tests.store.numbered import N_ITEMS, PAIRS, answer_of
 
-from clew.answers import Answer, Question
+from clew.answers import Question
 from clew.exceptions import ClewError, StoreError
 from clew.items import Item
 from clew.store import Store, Suggestion, open_store
-
-N_ITEMS = 60
-PAIRS = [(i, j) for i in range(N_ITEMS) for j in range(i)]
-
-
-def answer_of(number: int, annotator: str = "ann") -> Answer:
-    i, j = PAIRS[number]
-    question = Question("pair", (), "asked", (f"i{i}", f"i{j}"))
-    return Answer(question, number % 2, annotator, origin="asked", id=f"{annotator}{number:06}")
 
 
 def make(address: str) -> None:
@@ -38,7 +30,7 @@ def make(address: str) -> None:
 #: Tells answers from a number on, and prints each number when it is acknowledged.
 TELL = """
 import sys
-from tests.store.test_faults import answer_of
+from tests.store.numbered import answer_of
 from clew.store import open_store
 
 address, annotator, first, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -205,7 +197,7 @@ def test_twenty_people_at_once_share_commits(tmp_path: Path) -> None:
 
 FULL = """
 import resource, signal, sys
-from tests.store.test_faults import answer_of
+from tests.store.numbered import answer_of
 from clew.exceptions import StoreError
 from clew.store import open_store
 
@@ -240,8 +232,8 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
 
 
 READ_ONLY = """
-import os, sys
-from tests.store.test_faults import answer_of
+import os, sqlite3, sys  # while the user may read Python
+from tests.store.numbered import answer_of
 from clew.exceptions import StoreError
 from clew.store import open_store
 import clew.store._sql_store

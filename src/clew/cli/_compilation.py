@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import KMeans
 
+from clew._estimators import Clusterer
 from clew.answers import DIFFERENT
 from clew.cli._models import build_model
 from clew.cluster import (
@@ -82,6 +83,8 @@ def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
 
     def fit(problem: Problem) -> object:
         model = build_model(name, N_GROUPS, n_trees=20)
+        if isinstance(model, Clusterer):
+            return model.fit(problem.X)
         return model.fit(problem.X, constraints=getattr(problem, answers, None))
 
     return fit

@@ -23,7 +23,6 @@ from clew._parallel import in_threads, one_library_thread
 from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
-from clew.cli._models import build_model
 from clew.cli._options import add_collection
 from clew.cli._outputs import check_folder, csv_text, write_folder
 from clew.cli._report import Findings, report_page
@@ -121,8 +120,7 @@ def experiment(setting: Setting, advance: Advance) -> Outcome:
 
     def fitted(task: tuple[int, Constraints | None]) -> GuidedClustering:
         seed, answers = task
-        model: GuidedClustering = build_model("guided", N_DIGITS, seed=seed)
-        return model.fit(X, constraints=answers)
+        return GuidedClustering(N_DIGITS, random_state=seed).fit(X, constraints=answers)
 
     asked = [ask(y, setting, seed) for seed in range(setting.seeds)]
     tasks = [(seed, used) for seed, answers in enumerate(asked) for used in (None, answers)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clew._estimators import Clusterer
 from clew._files import check_regular
 from clew.answers import Answer, Kind, as_table_answers, last_answers
 from clew.answers._log import check_content_of_log, is_log, read_log
@@ -27,7 +28,7 @@ from clew.cli._groups import (
     groups_csv,
     saved_bytes,
 )
-from clew.cli._models import build_model, features_for
+from clew.cli._models import Model, build_model, features_for
 from clew.cli._options import project_and_store
 from clew.cli._outputs import check_writable, write_or_keep, write_with_table
 from clew.cli._project_rows import answers_of_project, rows_of_items
@@ -36,6 +37,7 @@ from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows
 from clew.cli._words import Words, counted, sizes_words
 from clew.cli.status import status_of
+from clew.cluster import GuidedClustering
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._files import Layout
 from clew.exceptions import (
@@ -121,7 +123,7 @@ def run(job: Job) -> dict[str, Any]:
         made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
         found = Findings(items, X, answers, model, groups, summary, job.items, made)
         files[job.report] = report_page(found, is_number_chosen=job.n_groups is None)
-    if job.save is not None:
+    if job.save is not None and isinstance(model, GuidedClustering):  # others are refused before
         files[job.save] = saved_bytes(model, items.ids, answers, groups)
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
     print_summary(words, job, summary, model)
@@ -217,7 +219,7 @@ def _names_rows(path: Path) -> bool:
     return b"i" in words and b"id_i" not in words
 
 
-def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Any, Any]:
+def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Model, Any]:
     """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
         job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
@@ -242,19 +244,19 @@ def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[
     return model, X
 
 
-def _fit(job: Job, X: Any, answers: Constraints, words: Words, model: Any) -> None:
+def _fit(job: Job, X: Any, answers: Constraints, words: Words, model: Model) -> None:
     with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
-        if job.method == "spectral":
+        if isinstance(model, Clusterer):
             model.fit(X)
-        elif X.shape[1] == 0:
-            model.fit(constraints=answers, callback=advance)
+        elif isinstance(model, GuidedClustering):
+            model.fit(X if X.shape[1] else None, constraints=answers, callback=advance)
         elif job.method in LONG_WORK:
             model.fit(X, constraints=answers, callback=advance)
         else:
             model.fit(X, constraints=answers)
 
 
-def _check_support(job: Job, model: Any, answers: Constraints) -> None:
+def _check_support(job: Job, model: Model, answers: Constraints) -> None:
     """Refuse kinds of answers that the method does not take, before the work begins."""
     try:
         check_constraints(model, answers, answers.n_samples, getattr(model, "supports", Support()))
@@ -270,7 +272,7 @@ MOST_NAMED = 5
 
 
 def summarize(
-    model: Any, groups: Groups, answers: Constraints, n_features: int | None
+    model: Model, groups: Groups, answers: Constraints, n_features: int | None
 ) -> dict[str, Any]:
     """Return what ``--json`` prints about the result; `n_features` is None for distances."""
     of_similarity = getattr(getattr(model, "similarity_", None), "error_rate_", None)
@@ -295,7 +297,7 @@ def summarize(
     }
 
 
-def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Any) -> None:
+def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Model) -> None:
     """Print what the result is, and which files were written."""
     sizes = summary["sizes"]
     n_groups = len(sizes)
@@ -351,18 +353,19 @@ def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
     return text
 
 
-def _interval(model: Any) -> list[float] | None:
-    interval = getattr(model, "error_interval_", None)
-    if interval is None or not np.isfinite(model.error_rate_):
+def _interval(model: Model) -> list[float] | None:
+    if not isinstance(model, GuidedClustering) or not np.isfinite(model.error_rate_):
         return None
-    return [round(float(bound), 4) for bound in interval]
+    return [round(float(bound), 4) for bound in model.error_interval_]
 
 
-def _rates_of_annotators(model: Any) -> dict[str, float] | None:
+def _rates_of_annotators(model: Model) -> dict[str, float] | None:
     """Return each annotator's share of wrong answers, where there are several annotators."""
-    if _interval(model) is None or len(model.confusion_.annotators_) < 2:
+    if not isinstance(model, GuidedClustering) or not np.isfinite(model.error_rate_):
         return None
     confusion = model.confusion_
+    if len(confusion.annotators_) < 2:
+        return None
     rates = zip(confusion.annotators_, confusion.error_rates_, strict=True)
     return {name: round(float(rate), 4) for name, rate in rates}
 

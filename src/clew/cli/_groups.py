@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from clew._files import group_title
 from clew.answers import ANSWER_WORDS, KINDS, ORIGINS, Kind
+from clew.cli._models import Model
 from clew.cli._outputs import csv_text
 from clew.cli._words import counted
 from clew.cluster import GuidedClustering
@@ -95,7 +96,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(
-    model: Any,
+    model: Model,
     X: Any,
     answers: Constraints,
     *,
@@ -132,7 +133,7 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
     return np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n_rows)
 
 
-def _doubted_answers(model: Any) -> list[Doubted]:
+def _doubted_answers(model: Model) -> list[Doubted]:
     """Return the answers that are more likely wrong than right, the most doubtful first."""
     doubted = [
         Doubted(kind, at, float(doubt[at]))
@@ -201,7 +202,7 @@ def doubtful_csv(ids: Ids, answers: Constraints, doubted: Iterable[Doubted]) -> 
     return csv_text(DOUBTFUL_COLUMNS, lines)
 
 
-def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
+def _doubts(model: Model) -> tuple[NDArray[np.float64], ...]:
     """Return P(wrong) of the answers by kind; NaN, or no entries, if it was not estimated."""
     if isinstance(model, GuidedClustering):
         return tuple(model.answer_posterior_)
@@ -209,17 +210,19 @@ def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
     return (getattr(similarity, "doubt_", np.empty(0)),)
 
 
-def affinity_graph(model: Any, X: NDArray[np.float64], *, is_distances: bool = False) -> Any:
+def affinity_graph(
+    model: Model, X: NDArray[np.float64], *, is_distances: bool = False
+) -> csr_array:
     """Return the graph that was cut; without one, that of the nearest rows in the learned space."""
     clusterer = getattr(model, "clusterer_", model)
     if hasattr(clusterer, "graph_"):
-        return clusterer.graph_
+        return csr_array(clusterer.graph_)
     space = getattr(getattr(model, "similarity_", None), "embedding_", X)
     n_neighbors = resolved_n_neighbors("auto", len(X))
     return local_scale_graph(space, n_neighbors, is_distance=is_distances)
 
 
-def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:
+def _confidence(graph: csr_array, label: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share of each row's affinities within its group; 0 for a row without any."""
     entries = graph.tocoo()
     row, column = entries.coords
@@ -255,7 +258,9 @@ class Saved(NamedTuple):
         return explanation((i, j), self.probabilities, self.known, self.doubts, self.graph)
 
 
-def saved_bytes(model: Any, ids: list[str], known: Constraints, groups: Groups) -> bytes:
+def saved_bytes(
+    model: GuidedClustering, ids: list[str], known: Constraints, groups: Groups
+) -> bytes:
     """Return the file of a result."""
     labels = model.labels_
     used, first = np.unique(labels, return_index=True)

@@ -11,6 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
+from clew._estimators import Clusterer, ConstrainedClusterer, Estimator
 from clew._units import Units
 from clew.cli._rows import Standardize
 from clew.cluster import (
@@ -26,6 +27,9 @@ from clew.cluster import (
 )
 from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
 
+#: What `build_model` makes.
+Model = Clusterer | ConstrainedClusterer
+
 
 def build_model(
     method: str,
@@ -38,7 +42,7 @@ def build_model(
     seed: int = 0,
     jobs: int | None = None,
     is_distances: bool = False,
-) -> Any:
+) -> Model:
     """Make an estimator that has `labels_` once it is fitted, by its name in ``--method``."""
     k: Any = n_clusters
     metric: Any = {"metric": "precomputed"} if is_distances else {}
@@ -95,7 +99,11 @@ class Features(NamedTuple):
 
 
 def features_for(
-    model: Any, X: NDArray[np.float64] | csr_array, standardize: Standardize, *, is_scaled: bool
+    model: Estimator,
+    X: NDArray[np.float64] | csr_array,
+    standardize: Standardize,
+    *,
+    is_scaled: bool,
 ) -> Features:
     """Scale features, and bring them to the form that a method takes."""
     if issparse(X):
@@ -111,7 +119,7 @@ def features_for(
     return Features(units.scale(X) if is_standardized else X, False, note)
 
 
-def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:
+def _from_sparse(model: Estimator, X: csr_array, standardize: Standardize) -> Features:
     """Scale without centering, which keeps zeros; reduce if the method needs dense features."""
     scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
     how = "divided by their standard deviations" if standardize is True else "used as given"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph, reasons
+from clew.cli._models import Model
 from clew.cli._rows import Rows, cell
 from clew.cli._words import counted, printable, sizes_words
 from clew.cli.report import (
@@ -68,7 +69,7 @@ class Findings(NamedTuple):
     X: Any
     """Features that the model was fitted to, (n_rows, n_features), or distances."""
     answers: Constraints
-    model: Any
+    model: Model
     """The fitted model."""
     groups: Groups
     summary: Mapping[str, Any]
@@ -164,7 +165,7 @@ def _figures(summary: Mapping[str, Any], noun: str) -> list[tuple[str, str]]:
 
 def _annotators(found: Findings) -> Mapping[str, Any] | None:
     """Return the error rates of several annotators as a dot plot, the highest first."""
-    if not found.summary["annotators"]:
+    if not found.summary["annotators"] or not isinstance(found.model, GuidedClustering):
         return None
     confusion = found.model.confusion_
     rates, bounds = confusion.error_rates_, confusion.error_intervals_

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
+from clew import Constraints, GuidedClustering
 from clew.cluster.guided import _anchors, _row_blocks
 from clew.cluster.guided._anchors import (
     Memberships,
@@ -157,3 +162,22 @@ def test_memberships_as_a_sparse_matrix(random):
     pairs = random.randint(30, size=(40, 2))
     expected = (dense[pairs[:, 0]] * dense[pairs[:, 1]]).sum(axis=1)
     np.testing.assert_allclose(found.shared(pairs)[:, 1], expected, atol=1e-6)
+
+
+def test_random_answers_do_little_harm_on_anchors():
+    X, y = make_blobs(900, n_features=6, centers=4, cluster_std=3.5, random_state=0)
+    pool = [("k-means", KMeans(4, n_init=2, random_state=0))]
+    model = GuidedClustering(4, scale="anchors", n_anchors=60, pool=pool, random_state=0)
+
+    def ari(fitted):
+        return adjusted_rand_score(y, fitted.labels_)
+
+    found = []
+    for seed in range(2):
+        random = np.random.RandomState(seed)
+        pairs = random.randint(900, size=(1_200, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        answers = np.column_stack([pairs, random.randint(2, size=len(pairs))])
+        known = Constraints(900, pairs=answers)
+        found.append(ari(clone(model).fit(X, constraints=known)))
+    assert np.mean(found) > ari(clone(model).fit(X)) - 0.1

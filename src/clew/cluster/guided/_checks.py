@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,10 @@ from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances, check_distances_to_fitted
 
+if TYPE_CHECKING:
+    from clew.cluster.guided._fitted import FittedGroups
+    from clew.cluster.guided.guided_clustering import GuidedClustering
+
 OF_ARRAYS = (
     "An array holds finite numbers, a row for each item. Give text, dates, categories and missing "
     "values as a pandas data frame; clew.features.compute turns texts, images and sounds into "
@@ -33,7 +37,7 @@ OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='p
 
 
 def checked_arguments(
-    model: Any, X: ArrayLike | None, constraints: Constraints | None
+    model: GuidedClustering, X: ArrayLike | None, constraints: Constraints | None
 ) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
     """Validate the parameters and the arguments of `fit`: features, and all answers."""
     check_parameters(model, model._allowed)
@@ -56,7 +60,7 @@ def checked_arguments(
     return features, known
 
 
-def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
+def checked_features(model: FittedGroups, X: Any, *, reset: bool = True) -> Any:
     """Validate features, dense or sparse, or distances; not `reset`: of further rows."""
     if reset:
         model.table_features_ = None
@@ -91,7 +95,7 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
 
-def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
+def _checked_blocks(model: FittedGroups, X: Any, *, reset: bool) -> Any:
     """Validate the parameters and the columns of a Dask array; blocks are checked when read."""
     from clew.cluster.guided._dask import LinkableRows  # dask is optional
 
@@ -120,7 +124,7 @@ def _checked_blocks(model: Any, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def _check_names(model: Any, X: Any) -> None:
+def _check_names(model: FittedGroups, X: Any) -> None:
     """Refuse a data frame whose columns are not those of `fit`, in the same order."""
     fitted = getattr(model, "feature_names_in_", None)
     if fitted is None or not hasattr(X, "columns") or list(X.columns) == list(fitted):
@@ -131,7 +135,7 @@ def _check_names(model: Any, X: Any) -> None:
     )
 
 
-def _features_of_table(model: Any, X: Any, *, reset: bool) -> Any:
+def _features_of_table(model: FittedGroups, X: Any, *, reset: bool) -> Any:
     """Turn a data frame into numbers, as sessions and the command line do."""
     from clew.tables import TableFeatures  # pandas is optional
 
@@ -157,7 +161,7 @@ def _is_condensed(X: Any) -> bool:
     return length >= 3 and math.isqrt(8 * length + 1) ** 2 == 8 * length + 1
 
 
-def check_pool(model: Any, known: Constraints, *, has_features: bool) -> None:
+def check_pool(model: GuidedClustering, known: Constraints, *, has_features: bool) -> None:
     """Refuse a pool of one's own where it cannot be used."""
     if is_default(model.pool):
         return
@@ -174,7 +178,7 @@ def check_pool(model: Any, known: Constraints, *, has_features: bool) -> None:
         check_honored(member.name, member.estimator, known)
 
 
-def check_n_anchors(model: Any) -> None:
+def check_n_anchors(model: GuidedClustering) -> None:
     """Refuse fewer anchors than groups."""
     if model.n_clusters is not None and model.n_clusters > model.n_anchors:
         raise InvalidParameterError(
@@ -182,7 +186,7 @@ def check_n_anchors(model: Any) -> None:
         )
 
 
-def check_unchanged(model: Any, parameters: Mapping[str, Any]) -> None:
+def check_unchanged(model: GuidedClustering, parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that are not those of `fit`."""
     for name, fitted in parameters.items():
         now = getattr(model, name)
@@ -193,7 +197,7 @@ def check_unchanged(model: Any, parameters: Mapping[str, Any]) -> None:
             )
 
 
-def check_same_rows(model: Any, X: ArrayLike | None) -> None:
+def check_same_rows(model: GuidedClustering, X: ArrayLike | None) -> None:
     """Refuse features that are not those of the fitted rows; None is allowed."""
     if X is None:
         return
@@ -205,7 +209,7 @@ def check_same_rows(model: Any, X: ArrayLike | None) -> None:
         is_same = rows.shape == fitted.shape and not (rows != fitted).sum()
     elif prepared is None:
         is_same = model._fitted.anchored is not None and rows.shape[0] == n_samples
-    elif is_precomputed:
+    elif prepared.distances is not None:
         is_same = np.array_equal(rows, prepared.distances)
     else:
         is_same = np.array_equal(prepared.space.transform(rows), prepared.X)

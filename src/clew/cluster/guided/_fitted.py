@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ from clew._validation import is_dask
 from clew.cluster.guided._checks import checked_features
 from clew.cluster.guided._continued import FittedState
 from clew.cluster.guided._explain import Explanation, explanation, row_number
+from clew.cluster.guided._features import Metric
 from clew.cluster.guided._partitions import Labels
 from clew.cluster.guided._predict import RowPredictor
 from clew.cluster.guided._result import Alternative, GuidedResult, Regime, most_probable_groups
@@ -44,6 +45,10 @@ class FittedGroups(ConstrainedClusterer):
 
     n_clusters: int | None
     n_jobs: int | None
+    metric: Metric | Literal["precomputed"]
+    pool: Literal["default"] | Sequence[tuple[str, Any]]
+    scale: str
+    standardize: bool | Literal["auto"]
     table_features_: Any
     probabilities_: Any
     n_clusters_: int
@@ -197,7 +202,8 @@ class FittedGroups(ConstrainedClusterer):
         >>> from clew import Constraints
         >>> from clew.cluster import GuidedClustering
         >>> X, y = load_iris(return_X_y=True)
-        >>> answers = Constraints.from_labels(y, n_pairs=600, random_state=0)
+        >>> X, y = X[::2], y[::2]
+        >>> answers = Constraints.from_labels(y, n_pairs=300, random_state=0)
         >>> with sklearn.config_context(enable_metadata_routing=True):
         ...     search = GridSearchCV(
         ...         GuidedClustering(random_state=0),

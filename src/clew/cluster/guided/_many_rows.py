@@ -49,6 +49,7 @@ from clew.trust._outcomes import OUTCOMES, informative_tables
 
 if TYPE_CHECKING:  # dask is optional
     from clew.cluster.guided._dask import LinkableRows
+    from clew.cluster.guided.guided_clustering import GuidedClustering
 
 #: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
@@ -92,7 +93,9 @@ class LinkedRows(NamedTuple):
     """Links of the rows to anchors."""
 
     @classmethod
-    def of(cls, model: Any, rows: ArrayRows | LinkableRows, seeds: Sequence[int]) -> Self:
+    def of(
+        cls, model: GuidedClustering, rows: ArrayRows | LinkableRows, seeds: Sequence[int]
+    ) -> Self:
         """Choose anchors, and link all rows to them; two seeds, of samples and of anchors."""
         of_space, of_anchors = seeds
         sample = rows.sampled(of_space)
@@ -152,7 +155,7 @@ class AnchorPredictor(NamedTuple):
 class Anchored(NamedTuple):
     """A fit on anchors: the result, and what predicts the groups of new rows."""
 
-    model: Any
+    model: GuidedClustering
     """`GuidedClustering`, fitted to the anchors."""
     linked: LinkedRows
     """The fitted rows and their anchors."""
@@ -221,7 +224,7 @@ def nearest_of_block(links: Links, _: None) -> NDArray[np.int32]:
 
 
 def fit_on_anchors(
-    model: Any,
+    model: GuidedClustering,
     linked: LinkedRows,
     known: Constraints,
     seeds: Sequence[int],
@@ -275,7 +278,7 @@ def _columns(
     return np.concatenate(parts)
 
 
-def _reduce_groups(model: Any, n_anchors: int) -> None:
+def _reduce_groups(model: GuidedClustering, n_anchors: int) -> None:
     """Reduce the number of groups to that of different anchors."""
     if model.n_clusters is not None and model.n_clusters > n_anchors:
         warn(
@@ -286,7 +289,9 @@ def _reduce_groups(model: Any, n_anchors: int) -> None:
         model.set_params(n_clusters=n_anchors)
 
 
-def _fit_model(model: Any, linked: LinkedRows, moved: Constraints, callback: Any) -> None:
+def _fit_model(
+    model: GuidedClustering, linked: LinkedRows, moved: Constraints, callback: Any
+) -> None:
     """Fit the model; few anchors are repeated, because members find few groups in few rows."""
     space, anchors, _ = linked
     n_times = -(-LEAST_ANCHORS // len(anchors))
@@ -303,7 +308,7 @@ def _fit_model(model: Any, linked: LinkedRows, moved: Constraints, callback: Any
 
 
 def starts_of(
-    fitted: Any,
+    fitted: GuidedClustering,
     anchors: NDArray[np.float32],
     nearest: NDArray[np.integer],
     train: Constraints | None,
