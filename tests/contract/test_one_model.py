@@ -23,8 +23,8 @@ SEED = 3
 
 
 def blobs():
-    """Ninety rows in five groups that overlap."""
-    return make_blobs(90, centers=5, cluster_std=2.0, random_state=1)
+    """Sixty rows in five groups that overlap."""
+    return make_blobs(60, centers=5, cluster_std=2.0, random_state=1)
 
 
 def table():
@@ -98,7 +98,7 @@ def test_the_command_line_agrees_with_the_session(kind, tmp_path, monkeypatch):
 
 def test_repeated_and_incomparable_questions_count_the_same_everywhere(tmp_path):
     session, data = session_of("features")
-    file = AnswerFile(tmp_path / "answers.jsonl", [f"r{row}" for row in range(90)])
+    file = AnswerFile(tmp_path / "answers.jsonl", [f"r{row}" for row in range(60)])
     asked = [replace(one, id="", annotator="ann") for one in session.answers[:40]]
     told = Session(**data, ids=file.ids, random_state=SEED)
     again = [
@@ -135,7 +135,7 @@ def test_the_order_and_size_of_batches_do_not_matter():
 def test_a_result_can_be_written(tmp_path):
     session, _ = session_of("features")
     model = GuidedClustering(random_state=SEED).fit(
-        blobs()[0], constraints=Constraints.from_answers(session.answers, n_samples=90)
+        blobs()[0], constraints=Constraints.from_answers(session.answers, n_samples=60)
     )
     numbers = model.n_clusters_probabilities_
     assert sum(numbers.values()) == pytest.approx(1)

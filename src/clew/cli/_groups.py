@@ -21,7 +21,7 @@ from clew.cli._outputs import csv_text
 from clew.cli._words import counted
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._explain import Explanation, GivenAnswer, about_nearest, explanation
-from clew.cluster.guided._result import largest_probabilities
+from clew.cluster.guided._result import DECIDED, UNSURE, largest_probabilities
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
 from clew.graphs import local_scale_graph, resolved_n_neighbors
@@ -30,10 +30,6 @@ from clew.questions._strategy import in_order_of_rows
 from clew.trust import AnswerPosterior
 from clew.trust.doubts import DOUBT
 
-#: A row of less confidence lies between groups.
-UNSURE = 0.5
-#: Answers decide the number of groups if the most probable one has at least this probability.
-DECIDED = 0.6
 GROUP_COLUMNS = ("id", "group", "name", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"

@@ -23,6 +23,10 @@ from clew.trust import AnswerPosterior, ConfusionMatrices
 RegimeName = Literal["features", "answers", "both", "identities"]
 #: Log-likelihood ratio from which "same" counts as rarer within groups than between them.
 LEAST_RATIO = 10.0
+#: A row whose most probable group has a lower probability is unsure.
+UNSURE = 0.5
+#: Answers decide the number of groups if it has this probability.
+DECIDED = 0.6
 
 
 class Regime(str):
