@@ -206,3 +206,14 @@ def test_every_clusterer_takes_the_number_of_groups_or_says_how_it_finds_it() ->
         and "n_clusters" not in inspect.signature(cls).parameters
     }
     assert without == {"KernelMeanShift", "SimilarityClustering"}  # a bandwidth; a clusterer
+
+
+def test_models_have_a_type():
+    untyped = [
+        f"{name}, line {node.lineno}"
+        for name, text in TEXTS.items()
+        for node in ast.walk(parsed(text))
+        if isinstance(node, ast.arg) and node.arg == "model"
+        and isinstance(node.annotation, ast.Name) and node.annotation.id == "Any"
+    ]  # fmt: skip
+    assert untyped == []

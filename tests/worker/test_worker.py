@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,9 +37,12 @@ def rows(items: Sequence[Item]) -> Rows:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if "learned" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("twelve_learned"), tmp_path, dirs_exist_ok=True)
     with open_store(tmp_path / "clew.db") as opened:
-        opened.add_items(ITEMS[:40])
+        if "learned" not in request.fixturenames:
+            opened.add_items(ITEMS[:40])
         yield opened
 
 
@@ -54,11 +58,23 @@ def answer_some(store: Store, n: int) -> None:
         leases = store.answer_and_lease("ann", [answer(leases[0].question)], 2).leases
 
 
+@pytest.fixture(scope="module")
+def twelve_learned(small_search: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store and the cache of a worker that has learned twelve answers."""
+    folder = tmp_path_factory.mktemp("learned")
+    with open_store(folder / "clew.db") as opened:
+        opened.add_items(ITEMS[:40])
+        worker = Worker(opened, rows, cache=folder / "cache")
+        worker.run(until_rest=True)
+        answer_some(opened, 12)
+        worker.run(until_rest=True)
+    return folder
+
+
 @pytest.fixture
 def learned(store: Store, tmp_path: Path) -> Worker:
+    """A worker that continues from there."""
     worker = Worker(store, rows, cache=tmp_path / "cache")
-    worker.run(until_rest=True)
-    answer_some(store, 12)
     worker.run(until_rest=True)
     return worker
 
@@ -288,10 +304,10 @@ def test_an_edit_is_learned_and_survives(store: Store, learned: Worker) -> None:
 
 def test_the_map_keeps_neighbors_together_and_groups_apart() -> None:
     random = np.random.RandomState(1)
-    labels = np.arange(1800) % 6
-    wide = random.randn(1800, 20) + 6 * np.eye(6, 20)[labels]
-    xy = places(wide, labels, np.ones(1800))
-    some = random.permutation(1800)[:600]
+    labels = np.arange(900) % 6
+    wide = random.randn(900, 20) + 6 * np.eye(6, 20)[labels]
+    xy = places(wide, labels, np.ones(900))
+    some = random.permutation(900)[:400]
     assert trustworthiness(wide[some], xy[some], n_neighbors=12) > 0.8
     centers = np.array([np.median(xy[labels == group], axis=0) for group in range(6)])
     nearest = ((xy[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
