@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -64,6 +64,16 @@ def sampled_rows(n: int, seed: int) -> NDArray[np.int64]:
     if n <= SAMPLE_ROWS:
         return np.arange(n)
     return np.sort(np.random.RandomState(seed).choice(n, SAMPLE_ROWS, replace=False))
+
+
+def columns_of(X: Any, transform: Callable[[Any], Any], n_jobs: int | None) -> Rows:
+    """Map rows to columns, in blocks and in single precision."""
+    parts = in_threads(
+        lambda part: transform(X[slice(*part)]).astype(np.float32),
+        blocks(X.shape[0], LINKED_ROWS),
+        n_jobs=n_jobs,
+    )
+    return np.concatenate(parts)
 
 
 def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = None) -> Rows:

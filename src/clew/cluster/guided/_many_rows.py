@@ -20,6 +20,7 @@ from clew.cluster.guided._anchors import (
     Links,
     Memberships,
     choose_anchors,
+    columns_of,
     link_rows,
     row_memberships,
 )
@@ -104,7 +105,7 @@ class LinkedRows(NamedTuple):
             space = DistanceSpace.fit(sample, of_space)
         else:
             space = FeatureSpace.fit(sample, model.metric, model._standardize, of_space)
-        columns = _columns(sample, space, model.n_jobs)
+        columns = columns_of(sample, space.transform, model.n_jobs)
         anchors = choose_anchors(columns, model.n_anchors, of_anchors, model.n_jobs)
         del sample, columns
         return cls(space, anchors, rows.linked(space, anchors, model.n_jobs, model.verbose))
@@ -254,7 +255,13 @@ def fit_on_anchors(
         nearest = near.nearest[:, 0]
         moved = moved_answers(train, nearest, len(anchors), of_moved)
         fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
-        _reduce_groups(fitted, len(anchors))
+        if fitted.n_clusters is not None and fitted.n_clusters > len(anchors):
+            warn(
+                f"GuidedClustering(n_clusters={fitted.n_clusters}): there are only {len(anchors)} "
+                "different rows",
+                FewerGroupsWarning,
+            )
+            fitted.set_params(n_clusters=len(anchors))
         _fit_model(fitted, linked, moved, callback)
         starts = starts_of(fitted, anchors, nearest, None if fold is None else train)
     else:
@@ -264,29 +271,6 @@ def fit_on_anchors(
         starts, rows, LinkedAnswers(answered, near, informative, fold), is_trusted=is_trusted
     )
     return Anchored(fitted, linked, starts, found, rows.groups(found.before, found.answered))
-
-
-def _columns(
-    X: Any, space: FeatureSpace | DistanceSpace, n_jobs: int | None
-) -> NDArray[np.float32]:
-    """Map rows to the columns of the space, in single precision."""
-    parts = in_threads(
-        lambda part: space.transform(X[slice(*part)]).astype(np.float32),
-        blocks(X.shape[0], LINKED_ROWS),
-        n_jobs=n_jobs,
-    )
-    return np.concatenate(parts)
-
-
-def _reduce_groups(model: GuidedClustering, n_anchors: int) -> None:
-    """Reduce the number of groups to that of different anchors."""
-    if model.n_clusters is not None and model.n_clusters > n_anchors:
-        warn(
-            f"GuidedClustering(n_clusters={model.n_clusters}): there are only {n_anchors} "
-            "different rows",
-            FewerGroupsWarning,
-        )
-        model.set_params(n_clusters=n_anchors)
 
 
 def _fit_model(
