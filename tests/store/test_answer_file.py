@@ -51,13 +51,18 @@ def test_a_line_says_all_about_an_answer(file, path):
     }  # fmt: skip
 
 
+#: Each of another person: of one person, only the last answer to a question counts.
 ANSWERS = [
-    *(Answer(Question("pair", (0, 4)), word) for word in ("same", "different", "dont_know")),
-    *(
-        Answer(Question("odd_one_out", (0, 2, 5)), word)
-        for word in ("first", "second", "third", "all_alike", "dont_know")
-    ),
-    *(Answer(Question("triplet", (4, 2, 5)), word) for word in ("first", "second", "dont_know")),
+    Answer(question, word, f"person {at}")
+    for question, words in (
+        (Question("pair", (0, 4)), ("same", "different", "dont_know")),
+        (
+            Question("odd_one_out", (0, 2, 5)),
+            ("first", "second", "third", "all_alike", "dont_know"),
+        ),
+        (Question("triplet", (4, 2, 5)), ("first", "second", "dont_know")),
+    )
+    for at, word in enumerate(words)
 ]
 
 
