@@ -163,7 +163,8 @@ class ExchangedAnswers(AnswerColumns):
         path : str or path-like
             A text file with one JSON object per line, encoded as for `read_csv`. An empty file
             holds no answers. In a log of ``clew ask``, answers that were taken back and lines that
-            a crash has cut off are skipped.
+            a crash has cut off are skipped. Of one person's answers to a question the last one
+            counts; of a repeated question, the first one that is evidence.
         n_samples : int, default=None
             Number of rows of the data. May be omitted if `ids` is given.
         ids : sequence, array, pandas Index or Series of length n_samples, default=None
