@@ -315,7 +315,7 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
         elif summary["error_rate"] is not None:
             how = "answers and features"
         else:
-            how = "silhouette"
+            how = "features"
         words.say(f"chose {counted(n_groups, 'group')}, by {how}")
     if line := about_numbers_of(summary):
         words.say(line)

@@ -47,8 +47,27 @@ N_TREES = 150
 LEAST_SHARE = 1e-10
 #: Neighbors of each row in the graph of the smoother, and how far answers propagate over it.
 N_NEIGHBORS, ALPHA = 10, 0.9
+#: If a smaller share of the rows are different, rows repeat.
+LEAST_DIFFERENT = 0.9
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
+
+
+def spread_values(X: Floats, seed: int) -> Floats:
+    """Add up to half the step to the next value, as if values had been rounded, if rows repeat.
+
+    The nearest rows of a row are all equal to it otherwise, and equal rows a group of their own.
+    Columns of many values repeat only with their rows, and stay as they are.
+    """
+    n_different = len(np.unique(X, axis=0))
+    if n_different >= LEAST_DIFFERENT * len(X):
+        return X
+    if max(len(np.unique(column)) for column in X.T) > n_different / 2:
+        return X
+    steps = np.diff(np.sort(X, axis=0), axis=0)
+    step = np.where(steps > 0, steps, np.inf).min(axis=0)
+    step[np.isinf(step)] = 0.0
+    return np.asarray(X + step * np.random.RandomState(seed).uniform(-0.5, 0.5, X.shape))
 
 
 def ward_of(positions: Floats) -> Floats:
@@ -154,6 +173,12 @@ class Prepared(Rows):
         walks: WalkSmoother = self.once("walks", lambda: WalkSmoother(self.graph))
         return walks, self.ridge
 
+    @property
+    def spread(self) -> Floats:
+        """Rows by which neighbors are found; see `spread_values`."""
+        rows: Floats = self.once("spread", lambda: spread_values(self.X, self._seed))
+        return rows
+
     def neighbors(self, n_neighbors: int) -> csr_array:
         """Adaptive Gaussian affinities of the nearest rows, (n_samples, n_samples)."""
         k = resolved_n_neighbors(n_neighbors, len(self.X))
@@ -169,7 +194,7 @@ class Prepared(Rows):
         """Affinities of the nearest rows in a forest without answers, mixed with Gaussian ones."""
         forest = COPRF(N_TREES, euclidean=0.5, random_state=self._seed, n_jobs=self._n_jobs)
         return nearest_graph(
-            forest.fit(self.X).affinity_matrix_, resolved_n_neighbors(n_neighbors, len(self.X))
+            forest.fit(self.spread).affinity_matrix_, resolved_n_neighbors(n_neighbors, len(self.X))
         )
 
     def propagated(self, answers: Constraints) -> Floats:
@@ -183,7 +208,7 @@ class Prepared(Rows):
     def _affinity(self) -> AdaptiveKNN:
         if self.distances is not None:
             return AdaptiveKNN(metric="precomputed").fit(self.distances)
-        return AdaptiveKNN().fit(self.X)
+        return AdaptiveKNN().fit(self.spread)
 
     def _gaps(self) -> Gaps:
         return Gaps(self.X, None if self.distances is None else np.asarray(self.distances, float))

@@ -1,8 +1,11 @@
-"""Groups without answers: an average of base clusterings, and their number by silhouettes."""
+"""Groups without answers: an average of base clusterings, and their number.
+
+Their number is by silhouettes, or by latent classes where columns have few values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,7 +19,8 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._features import Floats, Prepared, ward_of
+from clew.cluster.guided._features import LEAST_DIFFERENT, Floats, Prepared, ward_of
+from clew.cluster.guided._latent_classes import MAX_VALUES, Categories, evidence_of_numbers
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
@@ -65,20 +69,19 @@ def groups_without_answers(
         n_clusters, numbers, certainty = _number_of_groups(prepared, seed)
     else:
         n_clusters = n_different_rows(prepared, n_clusters)
-    if members is None:
-        members = _default_members(prepared, n_clusters, seed)
     labels = {}
-    with silenced():
-        for name, make in members.items():
-            labels[name] = renumbered(make())
-            step()
-    group = _agreed([*labels.values()], n_clusters)
-    onehot = np.eye(int(group.max()) + 1)[group]
-    total = sum((_translated(one, onehot) for one in labels.values()), start=np.zeros(onehot.shape))
-    probabilities = total / len(labels)
-    is_other = probabilities.argmax(axis=1) != group
-    probabilities[is_other] = (probabilities[is_other] + onehot[is_other]) / 2
-    group = np.asarray(probabilities.argmax(axis=1), np.int64)
+    classes = None if members is not None else _latent_classes(prepared, n_clusters, seed)
+    if classes is not None:
+        group, probabilities = np.asarray(classes.argmax(axis=1), np.int64), classes
+        labels["latent classes"] = group
+        step()
+    else:
+        members = members or _default_members(prepared, n_clusters, seed)
+        with silenced():
+            for name, make in members.items():
+                labels[name] = renumbered(make())
+                step()
+        group, probabilities = _averaged([*labels.values()], n_clusters)
     present = np.unique(group)
     probabilities = probabilities[:, present] / probabilities[:, present].sum(axis=1, keepdims=True)
     group = renumbered(group)
@@ -86,6 +89,26 @@ def groups_without_answers(
     probabilities = certainty * probabilities[:, order] + (1 - certainty) / len(present)
     share = {name: float((_pairs(one) == _pairs(group)).mean()) for name, one in labels.items()}
     return Unconstrained(np.argsort(order)[group], probabilities, numbers, share)
+
+
+def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | None:
+    """Return memberships if columns have few values and there are as many classes."""
+    if n_clusters == 1 or (categories := _categories_of(prepared)) is None:
+        return None
+    every = map(categories.classes, _Cuts(prepared.X, prepared.tree, seed)(n_clusters))
+    memberships = max(every, key=lambda found: found[1])[0]
+    is_complete = len(np.unique(memberships.argmax(axis=1))) == n_clusters
+    return memberships if is_complete else None
+
+
+def _averaged(partitions: Sequence[Labels], n_clusters: int) -> tuple[Labels, Floats]:
+    group = _agreed(partitions, n_clusters)
+    onehot = np.eye(int(group.max()) + 1)[group]
+    total = sum((_translated(one, onehot) for one in partitions), start=np.zeros(onehot.shape))
+    probabilities = total / len(partitions)
+    is_other = probabilities.argmax(axis=1) != group
+    probabilities[is_other] = (probabilities[is_other] + onehot[is_other]) / 2
+    return np.asarray(probabilities.argmax(axis=1), np.int64), probabilities
 
 
 def n_different_rows(prepared: Prepared, n_clusters: int) -> int:
@@ -156,39 +179,79 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
     n = len(prepared.X)
     if n < 4:
         return 1, {1: 1.0}, 1.0
-    silhouette = _Silhouettes(prepared.X, prepared.tree, prepared.distances, seed)
     n_different = len(np.unique(prepared.X, axis=0))
     most = min(MOST, n // 2, n_different)
     if most < 2:
         _warn_of_no_groups("all rows are equal")
         return 1, {1: 1.0}, CERTAINTY[0]
     numbers = np.unique(np.minimum(np.round(2 * RATIO ** np.arange(40)), most)).astype(int).tolist()
-    scores = {k: silhouette(k) for k in numbers}
-    at = numbers.index(max(scores, key=lambda k: scores[k]))
-    low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
-    for k in np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int).tolist():
-        scores.setdefault(k, silhouette(k))
-    best = max(scores, key=lambda k: scores[k])
-    certainty = _certainty(silhouette.rows, best, scores[best], seed)
+    cuts = _Cuts(prepared.X, prepared.tree, seed)
+    if (categories := _categories_of(prepared)) is not None:
+        scores = evidence_of_numbers(categories, [1, *numbers], cuts)
+        scores |= evidence_of_numbers(categories, _between(scores, most), cuts)
+        best = max(scores, key=lambda k: scores[k])
+        certainty, scale = CERTAINTY[0] if best == 1 else 1.0, 1.0
+    else:
+        if prepared.distances is None and MAX_VALUES < n_different < LEAST_DIFFERENT * n:
+            # The silhouette of equal rows is 1 in a group of their own.
+            is_spread = prepared.spread is not prepared.X
+            rows = prepared.spread if is_spread else np.unique(prepared.X, axis=0)
+            cuts = _Cuts(rows, ward_of(rows), seed)
+        silhouette = _Silhouettes(cuts, prepared.distances)
+        scores = {k: silhouette(k) for k in numbers}
+        scores |= {k: silhouette(k) for k in _between(scores, most)}
+        best = max(scores, key=lambda k: scores[k])
+        certainty, scale = _certainty(silhouette.rows, best, scores[best], seed), SILHOUETTE_SCALE
     if certainty < 1:
         best = 2
         _warn_of_no_groups(
             "features look like data without groups; the 2 groups of the result have low "
             "probabilities"
         )
-    share = softmax(np.array([*scores.values()]) / SILHOUETTE_SCALE)
+    share = softmax(np.array([*scores.values()]) / scale)
     return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty
 
 
-class _Silhouettes:
-    """Mean silhouettes of cuts of Ward's tree, and of k-means, by number of groups."""
+def _categories_of(prepared: Prepared) -> Categories | None:
+    if prepared.distances is not None or len(prepared.X) < LEAST_ROWS:
+        return None
+    categories: Categories | None = prepared.once("columns", lambda: Categories.of(prepared.X))
+    return categories
 
-    def __init__(self, X: Floats, tree: Floats, distances: Any, seed: int) -> None:
-        n = len(X)
+
+def _between(scores: Mapping[int, float], most: int) -> list[int]:
+    """Numbers around the best one that have no score, in increasing order."""
+    numbers = sorted(scores)
+    at = numbers.index(max(scores, key=lambda k: scores[k]))
+    low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
+    between = np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int).tolist()
+    return sorted({*between} - scores.keys())
+
+
+class _Cuts(NamedTuple):
+    """Groups by Ward's tree, and by k-means."""
+
+    X: Floats
+    tree: Floats
+    seed: int
+
+    def __call__(self, n_clusters: int) -> Iterator[Labels]:
+        if n_clusters == 1:
+            yield np.zeros(len(self.X), np.int64)
+            return
+        yield renumbered(fcluster(self.tree, n_clusters, "maxclust"))
+        yield kmeans(self.X, n_clusters, n_init=1, random_state=self.seed).labels
+
+
+class _Silhouettes:
+    """Mean silhouettes of cuts, by number of groups."""
+
+    def __init__(self, cuts: _Cuts, distances: Any) -> None:
+        n = len(cuts.X)
         chosen = np.arange(n)
         if n > SAMPLE_ROWS:
-            chosen = np.random.RandomState(seed).choice(n, SAMPLE_ROWS, replace=False)
-        self.rows, self._chosen, self._X, self._tree, self._seed = X[chosen], chosen, X, tree, seed
+            chosen = np.random.RandomState(cuts.seed).choice(n, SAMPLE_ROWS, replace=False)
+        self.rows, self._chosen, self._cuts = cuts.X[chosen], chosen, cuts
         self._distances = (
             pairwise_distances(self.rows)
             if distances is None
@@ -198,10 +261,7 @@ class _Silhouettes:
 
     def __call__(self, n_clusters: int) -> float:
         score = -1.0
-        for labels in (
-            fcluster(self._tree, n_clusters, "maxclust"),
-            kmeans(self._X, n_clusters, n_init=1, random_state=self._seed).labels,
-        ):
+        for labels in self._cuts(n_clusters):
             own = labels[self._chosen]
             if 1 < len(np.unique(own)) < len(own):
                 of = silhouette_score(self._distances, own, metric="precomputed")
@@ -222,7 +282,7 @@ def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> floa
             random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
             random.normal(scale=components.std(axis=0), size=components.shape),
         ):
-            of_drawn = _Silhouettes(drawn, ward_of(drawn), None, seed)(n_clusters)
+            of_drawn = _Silhouettes(_Cuts(drawn, ward_of(drawn), seed), None)(n_clusters)
             gap = min(gap, silhouette - of_drawn)
         if not least <= gap <= CLEAR_GAP:
             break
