@@ -49,7 +49,7 @@ class Categories(NamedTuple):
         sizes = np.array([one.shape[1] for one in indicators])
         return cls(np.concatenate(indicators, axis=1), np.cumsum(sizes) - sizes)
 
-    def classes(self, labels: Labels) -> tuple[Floats, float]:
+    def classes(self, labels: NDArray[np.signedinteger]) -> tuple[Floats, float]:
         """Find as many classes by EM from `labels`: (n_samples, n_classes), and log-likelihood."""
         indicators, first = self
         n, sizes = len(labels), np.diff(np.append(first, indicators.shape[1]))
@@ -90,7 +90,9 @@ def _joined(columns: list[Labels]) -> list[Labels]:
 
 
 def evidence_of_numbers(
-    categories: Categories, numbers: Iterable[int], cuts: Callable[[int], Iterable[Labels]]
+    categories: Categories,
+    numbers: Iterable[int],
+    cuts: Callable[[int], Iterable[NDArray[np.signedinteger]]],
 ) -> dict[int, float]:
     """Log-evidence of increasing numbers of groups, by BIC; from `cuts` into as many groups.
 

@@ -235,7 +235,7 @@ class _Cuts(NamedTuple):
     tree: Floats
     seed: int
 
-    def __call__(self, n_clusters: int) -> Iterator[Labels]:
+    def __call__(self, n_clusters: int) -> Iterator[NDArray[np.signedinteger]]:
         if n_clusters == 1:
             yield np.zeros(len(self.X), np.int64)
             return
