@@ -6,6 +6,7 @@ Their number is by silhouettes, or by latent classes where columns have few valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -228,7 +229,8 @@ def _between(scores: Mapping[int, float], most: int) -> list[int]:
     return sorted({*between} - scores.keys())
 
 
-class _Cuts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Cuts:
     """Groups by Ward's tree, and by k-means."""
 
     X: Floats
