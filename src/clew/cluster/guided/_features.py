@@ -53,7 +53,7 @@ LEAST_DIFFERENT = 0.9
 LEAST_UNCOMMON = 10
 
 
-def spread_values(X: Floats, seed: int) -> Floats:
+def jittered(X: Floats, seed: int) -> Floats:
     """Add up to half the step to the next value, as if values had been rounded, if rows repeat.
 
     The nearest rows of a row are all equal to it otherwise, and equal rows a group of their own.
@@ -174,9 +174,9 @@ class Prepared(Rows):
         return walks, self.ridge
 
     @property
-    def spread(self) -> Floats:
-        """Rows by which neighbors are found; see `spread_values`."""
-        rows: Floats = self.once("spread", lambda: spread_values(self.X, self._seed))
+    def jittered(self) -> Floats:
+        """Rows by which neighbors are found; see `jittered`."""
+        rows: Floats = self.once("jittered", lambda: jittered(self.X, self._seed))
         return rows
 
     def neighbors(self, n_neighbors: int) -> csr_array:
@@ -194,7 +194,8 @@ class Prepared(Rows):
         """Affinities of the nearest rows in a forest without answers, mixed with Gaussian ones."""
         forest = COPRF(N_TREES, euclidean=0.5, random_state=self._seed, n_jobs=self._n_jobs)
         return nearest_graph(
-            forest.fit(self.spread).affinity_matrix_, resolved_n_neighbors(n_neighbors, len(self.X))
+            forest.fit(self.jittered).affinity_matrix_,
+            resolved_n_neighbors(n_neighbors, len(self.X)),
         )
 
     def propagated(self, answers: Constraints) -> Floats:
@@ -208,7 +209,7 @@ class Prepared(Rows):
     def _affinity(self) -> AdaptiveKNN:
         if self.distances is not None:
             return AdaptiveKNN(metric="precomputed").fit(self.distances)
-        return AdaptiveKNN().fit(self.spread)
+        return AdaptiveKNN().fit(self.jittered)
 
     def _gaps(self) -> Gaps:
         return Gaps(self.X, None if self.distances is None else np.asarray(self.distances, float))

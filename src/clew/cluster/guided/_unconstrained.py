@@ -195,8 +195,8 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
     else:
         if prepared.distances is None and MAX_VALUES < n_different < LEAST_DIFFERENT * n:
             # The silhouette of equal rows is 1 in a group of their own.
-            is_spread = prepared.spread is not prepared.X
-            rows = prepared.spread if is_spread else np.unique(prepared.X, axis=0)
+            is_jittered = prepared.jittered is not prepared.X
+            rows = prepared.jittered if is_jittered else np.unique(prepared.X, axis=0)
             cuts = _Cuts(rows, ward_of(rows), seed)
         silhouette = _Silhouettes(cuts, prepared.distances)
         scores = {k: silhouette(k) for k in numbers}
