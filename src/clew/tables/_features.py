@@ -288,9 +288,11 @@ def _named(column: ColumnUse) -> str:
 
 def as_pandas(X: Any) -> pd.DataFrame:
     """Return a data frame of polars or another library, or what pandas takes, as one of pandas."""
-    if isinstance(X, pd.DataFrame) or not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return pd.DataFrame({name: np.asarray(X[name]) for name in X.columns})
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        X = {name: np.asarray(X[name]) for name in X.columns}
+    return pd.DataFrame(X)
 
 
 def is_mixed(frame: pd.DataFrame) -> bool:

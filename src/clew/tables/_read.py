@@ -363,8 +363,7 @@ def _table(
     if id_at is None:
         return Table(features, None, None, lines, tuple(notes))
     column = frame[id_at]
-    gone = column.isna()
-    ids = ["" if none else id_text(one) for one, none in zip(column, gone, strict=True)]
+    ids = ["" if no else id_text(one) for one, no in zip(column, column.isna(), strict=True)]
     if names[id_at] in NO_NAME:
         if ids == [str(row) for row in range(len(ids))]:
             return Table(features, None, None, lines, (*notes, COUNTS_ROWS))
@@ -413,10 +412,7 @@ def read_parquet(content: bytes) -> pd.DataFrame:
         table = pq.ParquetFile(io.BytesIO(content)).read()
     except (pa.ArrowException, OSError) as error:
         raise FileFormatError(f"the file cannot be read as Parquet: {error}") from error
-    parts = [
-        _columns(name, column)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    parts = list(map(_columns, table.column_names, table.columns))
     frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(table.num_rows))
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     if len(index) == 1 and isinstance(index[0], str):
@@ -455,8 +451,7 @@ def written_numbers(
     text = known.astype(str).str.strip()
     thousands, mark = re.escape(THOUSANDS[decimal]), re.escape(decimal)
     digits = rf"(\d{{1,3}}({thousands}\d{{3}})+|\d+)({mark}\d*)?"
-    written = rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?"
-    if not text.str.fullmatch(written).all():
+    if not text.str.fullmatch(_with_signs(digits)).all():
         return None, ""
     if is_sure and not text.str.contains(rf"[%{SIGNS}]|{thousands}\d{{3}}{mark}").any():
         return None, ""
@@ -509,10 +504,9 @@ def _decimal(records: list[list[str]], sep: str) -> str:
     if sep == ",":
         return "."
     fields = [one.strip() for fields in records for one in fields]
-    if any(_has_mark(one, ".") for one in fields):
-        return "."
-    if any(_has_mark(one, ",") for one in fields):  # 1.500 is then 1500
-        return ","
+    for mark in ".,":  # beside 12,5 % 1.500 is 1500
+        if any(_has_mark(one, mark) for one in fields):
+            return mark
     with_point = any(re.fullmatch(r"[+-]?\d*\.\d+", one) for one in fields)
     with_comma = any(re.fullmatch(r"[+-]?\d*,\d+", one) for one in fields)
     return "," if with_comma and not with_point else "."
@@ -522,7 +516,11 @@ def _has_mark(text: str, decimal: str) -> bool:
     """Whether a number has this decimal mark beyond doubt, as 1.657,52 and 12,5 % have."""
     thousands, mark = re.escape(THOUSANDS[decimal]), re.escape(decimal)
     digits = rf"(\d{{1,3}}({thousands}\d{{3}})+{mark}\d+|\d*{mark}(\d{{1,2}}|\d{{4,}}))"
-    return bool(re.fullmatch(rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?", text))
+    return bool(re.fullmatch(_with_signs(digits), text))
+
+
+def _with_signs(digits: str) -> str:
+    return rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?"
 
 
 def _notes(form: Format, sep: str, decimal: str) -> list[str]:
@@ -538,11 +536,7 @@ def _notes(form: Format, sep: str, decimal: str) -> list[str]:
 def _has_header(records: list[list[str]], decimal: str) -> tuple[bool, list[str]]:
     """Return whether the first record holds names, and notes on that."""
     first = [value.strip() for value in records[0]]
-    is_missing = [value in MISSING for value in first]
-    if not all(
-        missing or is_number(value, decimal)
-        for missing, value in zip(is_missing, first, strict=True)
-    ):
+    if not all(value in MISSING or is_number(value, decimal) for value in first):
         return True, []
     # pandas numbers columns without names, and leaves the name of the index empty.
     counted = first[1:] if first[0] == "" else first

@@ -139,7 +139,8 @@ def _of_several(
     confusion: ConfusionMatrices, rate: float, interval: tuple[float, float]
 ) -> tuple[float, tuple[float, float]]:
     """Mean rate of the annotators; its interval is no narrower than if all answers were of one."""
-    share = np.maximum(confusion.n_answers_, 1e-9) / np.maximum(confusion.n_answers_, 1e-9).sum()
+    n_answers = np.maximum(confusion.n_answers_, 1e-9)
+    share = n_answers / n_answers.sum()
     mean = float(share @ confusion.error_rates_)
     of_each = np.abs(confusion.error_intervals_.T - confusion.error_rates_) * share
     below, above = np.sqrt((of_each**2).sum(axis=1))

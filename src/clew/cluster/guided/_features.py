@@ -175,7 +175,7 @@ class Prepared(Rows):
 
     @property
     def jittered(self) -> Floats:
-        """Rows by which neighbors are found; see `jittered`."""
+        """Rows among which neighbors are found: `X`, or near it where rows repeat."""
         rows: Floats = self.once("jittered", lambda: jittered(self.X, self._seed))
         return rows
 

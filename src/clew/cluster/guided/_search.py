@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from scipy.special import xlogy
+from scipy.special import entr
 
 from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
 from clew._parallel import in_threads
@@ -52,7 +52,7 @@ MANY = 1_000
 #: Number of partitions that are averaged, and the factor of the energy in their log weights.
 N_KEPT, TEMPER = 8, 0.1
 #: Factor of what answers tell against a partition, beyond so many nats.
-ANSWERS_TEMPER, LEAST_LEAD = 0.4, 6.0
+ANSWERS_TEMPER, LEAST_AGAINST = 0.4, 6.0
 #: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
 FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
@@ -319,24 +319,25 @@ def _tree(distances: Floats, method: Literal["average", "ward"]) -> Floats:
 
 
 def _weights(partitions: Sequence[Partition]) -> Floats:
-    """Weights by energy, which counts what features tell several times, and is tempered for it.
+    """Weights by energies, which are tempered because features tell the same thing several times.
 
-    Less where answers are less probable, too: these are independent, and count nearly in full.
+    A partition weighs less if answers are less probable in it, too: each tells something of its
+    own.
     """
     energy = np.array([one.energy for one in partitions])
     by_answers = np.array([_log_likelihood_of_answers(one) for one in partitions])
     lead = np.minimum(energy.max() - energy, by_answers[energy.argmax()] - by_answers)
-    logs = TEMPER * energy - ANSWERS_TEMPER * np.maximum(lead - LEAST_LEAD, 0.0)
+    logs = TEMPER * energy - ANSWERS_TEMPER * np.maximum(lead - LEAST_AGAINST, 0.0)
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
 def _log_likelihood_of_answers(partition: Partition) -> float:
-    """Log-likelihood of which answers are wrong, at their own error rate."""
+    """Log-likelihood of which answers are wrong, at the error rate that fits them best."""
     if not len(partition.wrong):
         return 0.0
     error = np.clip(partition.wrong.mean(), *SETTINGS.error_bounds)
-    return float(len(partition.wrong) * (xlogy(error, error) + xlogy(1 - error, 1 - error)))
+    return -len(partition.wrong) * float(entr(error) + entr(1 - error))
 
 
 def _same(partitions: Sequence[Partition]) -> NDArray[np.float32]:
