@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clew._files import atomic_write
-from clew.cli._grouping import Job, print_summary, read_answers, summarize
+from clew.cli._grouping import (
+    Job,
+    about_run,
+    check_n_groups,
+    print_summary,
+    read_answers,
+    summarize,
+)
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._outputs import check_writable, write_together
 from clew.cli._words import Words, counted
 from clew.cluster import GuidedClustering
-from clew.exceptions import (
-    ClusterError,
-    FileFormatError,
-    InvalidParameterError,
-    MissingDependencyError,
-)
+from clew.exceptions import ClusterError, FileFormatError, MissingDependencyError
 
 if TYPE_CHECKING:
     import dask.array
@@ -47,10 +49,7 @@ def run_in_blocks(job: Job) -> dict[str, Any]:
         )
     n, n_features = X.shape
     words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
-    if job.n_groups is not None and job.n_groups > n:
-        raise InvalidParameterError(
-            f"--n-groups {job.n_groups} is too many: {job.items} has only {n} rows"
-        )
+    check_n_groups(job, n)
     answers = read_answers(job, n, None, words)
     model = GuidedClustering(
         job.n_groups, standardize=job.standardizes, random_state=job.seed, n_jobs=job.jobs
@@ -58,26 +57,13 @@ def run_in_blocks(job: Job) -> dict[str, Any]:
     with _cluster(job.dask, X, words), words.bar("Fitting clusterings") as advance:
         model.fit(X, constraints=answers, callback=advance)
         groups = find_groups(model, None, answers, names=job.names or ())
-    summary = summarize(model, groups, answers, n_features) | {
-        "method": job.method,
-        "seed": job.seed,
-        "groups_file": str(output),
-        "doubtful_file": None if job.doubtful is None else str(job.doubtful),
-        "seconds": round(time.perf_counter() - start, 3),
-    }
+    summary = summarize(model, groups, answers, n_features) | about_run(job, output, start)
     if job.doubtful is not None:
-        write_together({job.doubtful: doubtful_csv(_Numbers(), answers, groups.doubted)})
+        write_together({job.doubtful: doubtful_csv(str, answers, groups.doubted)})
     with atomic_write(output, "w") as file:
         file.writelines(_lines(groups))
     print_summary(words, job, summary, model)
     return summary
-
-
-class _Numbers:
-    """Ids of rows without ids: their numbers."""
-
-    def __getitem__(self, row: int) -> str:
-        return str(row)
 
 
 def _lines(groups: Groups) -> Iterator[str]:

@@ -203,8 +203,7 @@ def compile_kernels(what: str, advance: Callable[[int, int], None]) -> None:
     """Run the fits of all parts of `WHAT[what]`, several at once in separate processes."""
     parts = WHAT[what]
     ends = _ends(parts)
-    n_workers = _n_workers(parts)
-    with ProcessPoolExecutor(n_workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(_n_workers(parts), mp_context=get_context("spawn")) as pool:
         tasks = [pool.submit(run_part, what, at) for at in range(len(parts))]
         for end, task in zip(ends, as_completed(tasks), strict=True):
             task.result()

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering
 
@@ -98,7 +97,7 @@ def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callab
             "answers.csv": csv_text(("kind", "id_i", "id_j", "answer"), lines),
             "report.html": _page(outcome, setting, figures, folder, ids, pixels),
             "groups.csv": groups_csv(ids, outcome.groups),
-            "doubtful.csv": doubtful_csv(ids, answers, outcome.groups.doubted),
+            "doubtful.csv": doubtful_csv(ids.__getitem__, answers, outcome.groups.doubted),
             "demo.png": collage(outcome),
         },
         {name: png(image) for name, image in zip(ids, pixels, strict=True)},
@@ -176,8 +175,7 @@ def _page(
     """Return the report of ``clew group``, with the scores of all methods before it."""
     summary = summarize(outcome.model, outcome.groups, outcome.answers, outcome.X.shape[1])
     summary |= {"method": "guided", "seed": 0, "seconds": figures["seconds"]}
-    frame = pd.DataFrame(index=range(len(ids)))
-    items = Rows(outcome.X, ids, True, frame, (), [], is_scaled=False, pixels=pixels)
+    items = Rows.without_columns(outcome.X, ids, [], pixels=pixels)
     seeds = "seed 0" if setting.seeds == 1 else f"seeds 0 to {setting.seeds - 1}"
     made = {
         "Data": "scikit-learn's digits, 8 × 8 pixels (UCI Optical Recognition of Handwritten "

@@ -109,27 +109,48 @@ def run(job: Job) -> dict[str, Any]:
     model, X = _fitted(job, items, answers, words)
     groups = find_groups(model, X, answers, is_distances=items.is_distances, names=job.names or ())
     summary = summarize(model, groups, answers, None if items.is_distances else X.shape[1])
-    summary |= {
-        "method": job.method,
-        "seed": job.seed,
-        "groups_file": None if job.output is None else str(job.output),
-        "doubtful_file": None if job.doubtful is None else str(job.doubtful),
-        "seconds": round(time.perf_counter() - start, 3),
-    }
-    files: dict[Path, str | bytes] = {}
-    if job.doubtful is not None:
-        files[job.doubtful] = doubtful_csv(items.ids, answers, groups.doubted)
-    if job.report is not None:
-        made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
-        found = Findings(items, X, answers, model, groups, summary, job.items, made)
-        files[job.report] = report_page(found, is_number_chosen=job.n_groups is None)
-    if job.save is not None and isinstance(model, GuidedClustering):  # others are refused before
-        files[job.save] = saved_bytes(model, items.ids, answers, groups)
+    summary |= about_run(job, job.output, start)
+    made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
+    found = Findings(items, X, answers, model, groups, summary, job.items, made)
+    files = _files(job, found, is_number_chosen=job.n_groups is None)
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
     print_summary(words, job, summary, model)
     if len(groups.names) > len(summary["sizes"]):
         words.say(f"there are only {len(summary['sizes'])} groups for {len(groups.names)} names")
     return summary
+
+
+def about_run(job: Job, output: Path | None, start: float) -> dict[str, Any]:
+    """Return what ``--json`` prints about the options, the files and the time."""
+    return {
+        "method": job.method,
+        "seed": job.seed,
+        "groups_file": None if output is None else str(output),
+        "doubtful_file": None if job.doubtful is None else str(job.doubtful),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+
+
+def _files(job: Job, found: Findings, *, is_number_chosen: bool) -> dict[Path, str | bytes]:
+    """Return the doubtful answers, the report and the saved result, where they are wanted."""
+    ids, answers, groups = found.items.ids, found.answers, found.groups
+    files: dict[Path, str | bytes] = {}
+    if job.doubtful is not None:
+        files[job.doubtful] = doubtful_csv(ids.__getitem__, answers, groups.doubted)
+    if job.report is not None:
+        files[job.report] = report_page(found, is_number_chosen=is_number_chosen)
+    if job.save is not None:
+        assert isinstance(found.model, GuidedClustering)  # others are refused before
+        files[job.save] = saved_bytes(found.model, ids, answers, groups)
+    return files
+
+
+def check_n_groups(job: Job, n: int) -> None:
+    """Refuse more groups than rows."""
+    if job.n_groups is not None and job.n_groups > n:
+        raise InvalidParameterError(
+            f"--n-groups {job.n_groups} is too many: {job.items} has only {n} rows"
+        )
 
 
 def _items(job: Job, words: Words) -> Rows:
@@ -138,28 +159,20 @@ def _items(job: Job, words: Words) -> Rows:
         items = with_records(items, job.n_groups, words)
     n, n_features = items.X.shape
     if n_features == 0:
-        _check_answers_alone(job)
+        if job.constraints is None and job.project is None:
+            raise InvalidDataError(
+                f"{job.items}: no column can be used as a feature; rows without features can be "
+                "grouped by answers (--constraints)"
+            )
+        if job.method != "guided":
+            raise InvalidDataError(
+                f"{job.items}: no column can be used as a feature, and --method {job.method} needs "
+                "features; --method guided groups rows by answers alone"
+            )
     elif not items.is_distances:
         words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
-    if job.n_groups is not None and job.n_groups > n:
-        raise InvalidParameterError(
-            f"--n-groups {job.n_groups} is too many: {job.items} has only {n} rows"
-        )
+    check_n_groups(job, n)
     return items
-
-
-def _check_answers_alone(job: Job) -> None:
-    """Refuse rows without features if there are no answers that could group them."""
-    if job.constraints is None and job.project is None:
-        raise InvalidDataError(
-            f"{job.items}: no column can be used as a feature; rows without features can be "
-            "grouped by answers (--constraints)"
-        )
-    if job.method != "guided":
-        raise InvalidDataError(
-            f"{job.items}: no column can be used as a feature, and --method {job.method} needs "
-            "features; --method guided groups rows by answers alone"
-        )
 
 
 def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constraints:
@@ -225,8 +238,15 @@ def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[
         job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
-    _check_support(job, model, answers)
-    X = items.X
+    # Refuse kinds of answers that the method does not take, before the work begins.
+    try:
+        check_constraints(model, answers, answers.n_samples, getattr(model, "supports", Support()))
+    except UnsupportedConstraintError as error:
+        rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
+        hint = f"use --method guided, or leave {rest} out"
+        problem = str(error).partition(". Remove")[0]
+        raise UnsupportedConstraintError(f"--method {job.method}: {problem}; {hint}") from error
+    X: Any = items.X
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):
@@ -235,36 +255,18 @@ def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[
             words.say(features.note)
         X = features.X
     words.detail(f"grouping by {job.method}, seed {job.seed}")
-    with warnings.catch_warnings(record=True) as warned:
+    what = LONG_WORK.get(job.method, f"Fitting {job.method}")
+    with warnings.catch_warnings(record=True) as warned, words.bar(what) as advance:
         warnings.simplefilter("always", ClewWarning)
-        _fit(job, X, answers, words, model)
+        given: dict[str, Any] = {} if isinstance(model, Clusterer) else {"constraints": answers}
+        if given and job.method in LONG_WORK:
+            given["callback"] = advance
+        rows: Any = X if X.shape[1] else None
+        model.fit(rows, **given)
     for warning in warned:
         if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` has asked
             words.say(str(warning.message))
     return model, X
-
-
-def _fit(job: Job, X: Any, answers: Constraints, words: Words, model: Model) -> None:
-    with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
-        if isinstance(model, Clusterer):
-            model.fit(X)
-        elif isinstance(model, GuidedClustering):
-            model.fit(X if X.shape[1] else None, constraints=answers, callback=advance)
-        elif job.method in LONG_WORK:
-            model.fit(X, constraints=answers, callback=advance)
-        else:
-            model.fit(X, constraints=answers)
-
-
-def _check_support(job: Job, model: Model, answers: Constraints) -> None:
-    """Refuse kinds of answers that the method does not take, before the work begins."""
-    try:
-        check_constraints(model, answers, answers.n_samples, getattr(model, "supports", Support()))
-    except UnsupportedConstraintError as error:
-        rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
-        hint = f"use --method guided, or leave {rest} out"
-        problem = str(error).partition(". Remove")[0]
-        raise UnsupportedConstraintError(f"--method {job.method}: {problem}; {hint}") from error
 
 
 #: Number of annotators that the text names: those with the most wrong answers. JSON has all.
@@ -275,7 +277,16 @@ def summarize(
     model: Model, groups: Groups, answers: Constraints, n_features: int | None
 ) -> dict[str, Any]:
     """Return what ``--json`` prints about the result; `n_features` is None for distances."""
-    of_similarity = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    rate = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    rate = getattr(model, "error_rate_", rate)
+    rate = None if rate is None or not np.isfinite(rate) else round(float(rate), 4)
+    interval, rates = None, None
+    if isinstance(model, GuidedClustering) and rate is not None:
+        interval = [round(float(bound), 4) for bound in model.error_interval_]
+        people = model.confusion_
+        if len(people.annotators_) > 1:
+            each = zip(people.annotators_, people.error_rates_, strict=True)
+            rates = {name: round(float(of_one), 4) for name, of_one in each}
     probabilities = getattr(model, "n_clusters_probabilities_", {})
     return {
         "rows": sum(groups.sizes),
@@ -291,9 +302,9 @@ def summarize(
         ],
         "probabilities": {str(n): round(p, 4) for n, p in probabilities.items()},
         "doubted": len(groups.doubted),
-        "error_rate": _rounded(getattr(model, "error_rate_", of_similarity)),
-        "error_interval": _interval(model),
-        "annotators": _rates_of_annotators(model),
+        "error_rate": rate,
+        "error_interval": interval,
+        "annotators": rates,
     }
 
 
@@ -353,28 +364,6 @@ def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
     return text
 
 
-def _interval(model: Model) -> list[float] | None:
-    if not isinstance(model, GuidedClustering) or not np.isfinite(model.error_rate_):
-        return None
-    return [round(float(bound), 4) for bound in model.error_interval_]
-
-
-def _rates_of_annotators(model: Model) -> dict[str, float] | None:
-    """Return each annotator's share of wrong answers, where there are several annotators."""
-    if not isinstance(model, GuidedClustering) or not np.isfinite(model.error_rate_):
-        return None
-    confusion = model.confusion_
-    if len(confusion.annotators_) < 2:
-        return None
-    rates = zip(confusion.annotators_, confusion.error_rates_, strict=True)
-    return {name: round(float(rate), 4) for name, rate in rates}
-
-
-def _rounded(number: float | None) -> float | None:
-    """Round for JSON, which has no NaN."""
-    return None if number is None or not np.isfinite(number) else round(float(number), 4)
-
-
 #: Seconds between two looks at what another worker has learned.
 PAUSE = 0.5
 
@@ -400,7 +389,11 @@ def run_in_project(job: Job) -> dict[str, Any]:
             for note in rows_of_items(project, used, worker.rows).notes:
                 words.say(note)
         if job.names is not None:
-            _name(store, job.names, words)
+            there = store.groups()
+            for group, name in zip(there, job.names, strict=False):
+                store.name_group(group.id, name=name)
+            if len(job.names) > len(there):
+                words.say(f"there are only {len(there)} groups for {len(job.names)} names")
         facts = status_of(project, store)
         if job.output is not None:
             files[job.output] = files_of("groups", store)["groups.csv"]
@@ -411,15 +404,6 @@ def run_in_project(job: Job) -> dict[str, Any]:
     for path in files:
         words.say(f"wrote {path}")
     return facts
-
-
-def _name(store: Store, names: Sequence[str], words: Words) -> None:
-    """Name the groups, in the order of their numbers."""
-    groups = store.groups()
-    for group, name in zip(groups, names, strict=False):
-        store.name_group(group.id, name=name)
-    if len(names) > len(groups):
-        words.say(f"there are only {len(groups)} groups for {len(names)} names")
 
 
 def _about_groups(
@@ -452,17 +436,9 @@ def _about_groups(
         "method": job.method, "violated": result.body["n_violated"],
         "seed": store.settings()["random_state"], "seconds": round(time.perf_counter() - start, 3),
     }  # fmt: skip
-    files: dict[Path, str | bytes] = {}
-    if job.doubtful is not None:
-        files[job.doubtful] = doubtful_csv(rows.ids, answers, groups.doubted)
-    if job.report is not None:
-        made = {"Project": str(job.project)}
-        found = Findings(rows, rows.X, answers, model, groups, summary, job.items, made)
-        is_chosen = store.settings()["n_clusters"] is None
-        files[job.report] = report_page(found, is_number_chosen=is_chosen)
-    if job.save is not None:
-        files[job.save] = saved_bytes(model, rows.ids, answers, groups)
-    return files
+    made = {"Project": str(job.project)}
+    found = Findings(rows, rows.X, answers, model, groups, summary, job.items, made)
+    return _files(job, found, is_number_chosen=store.settings()["n_clusters"] is None)
 
 
 def _doubted(store: Store, evidence: Sequence[Answer]) -> list[Doubted]:

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,6 @@ GROUP_COLUMNS = ("id", "group", "name", "confidence", "doubtful", "doubt_reason"
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
 )  # fmt: skip
-
-
-class Ids(Protocol):
-    """The id of each row."""
-
-    def __getitem__(self, row: int, /) -> str: ...
 
 
 class Doubted(NamedTuple):
@@ -112,31 +106,23 @@ def find_groups(
         of_kind[table.weights == 0] = False
     tables = (answers.pairs, answers.triplets, answers.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
+    doubted = [
+        Doubted(kind, at, float(doubt[at]))
+        for kind, doubt in zip(KINDS, _doubts(model), strict=False)
+        for at in np.flatnonzero(doubt > DOUBT).tolist()
+    ]
+    doubted.sort(key=lambda one: -one.p_wrong)
     n = answers.n_samples
+    is_against, n_answers = _times_named(against, n) > 0, _times_named(tables, n)
+    is_between = confidence < UNSURE
     return Groups(
-        label,
-        confidence,
-        confidence < UNSURE,
-        _times_named(against, n) > 0,
-        _times_named(tables, n),
-        tuple(names),
-        tuple(_doubted_answers(model)),
+        label, confidence, is_between, is_against, n_answers, tuple(names), tuple(doubted)
     )
 
 
 def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
     """Count how often each row is named."""
     return np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n_rows)
-
-
-def _doubted_answers(model: Model) -> list[Doubted]:
-    """Return the answers that are more likely wrong than right, the most doubtful first."""
-    doubted = [
-        Doubted(kind, at, float(doubt[at]))
-        for kind, doubt in zip(KINDS, _doubts(model), strict=False)
-        for at in np.flatnonzero(doubt > DOUBT).tolist()
-    ]
-    return sorted(doubted, key=lambda one: -one.p_wrong)
 
 
 def about_numbers(violated: Mapping[int, int], probabilities: Mapping[int, float]) -> str:
@@ -182,7 +168,9 @@ def groups_csv(ids: list[str], groups: Groups) -> str:
     return csv_text(GROUP_COLUMNS, zip(*columns, strict=True))
 
 
-def doubtful_csv(ids: Ids, answers: Constraints, doubted: Iterable[Doubted]) -> str:
+def doubtful_csv(
+    id_of: Callable[[int], str], answers: Constraints, doubted: Iterable[Doubted]
+) -> str:
     """Format the answers that look wrong as CSV, the most doubtful first."""
     tables = {table.kind: table for table in answers.tables}
     lines = []
@@ -193,7 +181,7 @@ def doubtful_csv(ids: Ids, answers: Constraints, doubted: Iterable[Doubted]) -> 
         blank = [""] * (3 - len(rows))
         answer, who = words[int(asked.answers[at])], answers.annotators[asked.annotators[at]]
         weight = repr(float(asked.weights[at]))
-        named = (*rows, *blank, *(ids[i] for i in rows), *blank)
+        named = (*rows, *blank, *map(id_of, rows), *blank)
         lines.append((kind, *named, answer, who, weight, p_wrong))
     return csv_text(DOUBTFUL_COLUMNS, lines)
 
@@ -296,16 +284,13 @@ def read_saved(path: Path) -> Saved:
             if _value(arrays["form"]) != FORM:
                 raise ValueError("it has another version")
             return _saved(arrays)
-    except KeyError as error:
-        raise FileFormatError(_not_saved(path, "arrays of one are missing")) from error
     # The type of the error depends on where the file is damaged.
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, TypeError) as error:
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, TypeError, KeyError) as error:
         why = "it holds Python objects" if "pickle" in str(error) else str(error)
-        raise FileFormatError(_not_saved(path, why)) from error
-
-
-def _not_saved(path: Path, why: str) -> str:
-    return f"{path} is not a result of clew: {why}; make one with clew group … --save result.npz"
+        why = "arrays of one are missing" if isinstance(error, KeyError) else why
+        raise FileFormatError(
+            f"{path} is not a result of clew: {why}; make one with clew group … --save result.npz"
+        ) from error
 
 
 def _saved(arrays: Any) -> Saved:

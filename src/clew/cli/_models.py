@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from clew._estimators import Clusterer, ConstrainedClusterer, Estimator
 from clew._units import Units
-from clew.cli._rows import Standardize
+from clew.cli._rows import Rows, Standardize
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -25,6 +25,7 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
 )
+from clew.questions import Guided
 from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
 
 #: What `build_model` makes.
@@ -38,7 +39,6 @@ def build_model(
     n_trees: int = 1000,
     mode: Any = "soft",
     trust: Any = "auto",
-    standardize: Standardize = "auto",
     seed: int = 0,
     jobs: int | None = None,
     is_distances: bool = False,
@@ -53,9 +53,7 @@ def build_model(
 
     match method:
         case "guided":
-            return GuidedClustering(
-                k, **metric, standardize=standardize, random_state=seed, n_jobs=jobs
-            )
+            return GuidedClustering(k, **metric, random_state=seed, n_jobs=jobs)
         case "copkmeans":
             return COPKMeans(k, **metric, random_state=seed)
         case "linkage":
@@ -117,6 +115,14 @@ def features_for(
     if "standardize" in model.get_params(deep=False):
         return Features(X, standardize, note)
     return Features(units.scale(X) if is_standardized else X, False, note)
+
+
+def session_data(items: Rows, standardize: Standardize) -> tuple[dict[str, Any], str]:
+    """Return the features or distances for `Session`, and what was done, as a sentence."""
+    if items.is_distances:
+        return {"distances": items.X}, ""
+    features = features_for(Guided(), items.X, standardize, is_scaled=items.is_scaled)
+    return {"X": features.X, "standardize": features.standardize}, features.note
 
 
 def _from_sparse(model: Estimator, X: csr_array, standardize: Standardize) -> Features:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import getpass
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,9 +19,6 @@ from clew.exceptions import InvalidConstraintsError, InvalidDataError, ProjectNo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from clew.cli._words import Words
     from clew.collections import Additions, Collection, Project
@@ -218,19 +215,23 @@ def rows_options(results: str, *, json: str, standardize: str | None = "") -> Ca
             ),
         )
 
+    return together(*DISTANCE_OPTIONS, *TABLE_OPTIONS, *how_to_work)
+
+
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds several options, which help lists in this order."""
+
     def decorated(command: F) -> F:
-        for option in reversed((*DISTANCE_OPTIONS, *TABLE_OPTIONS, *how_to_work)):
+        for option in reversed(options):
             command = option(command)
         return command
 
     return decorated
 
 
-def n_groups_option(words: str, *, required: bool = False) -> Callable[[F], F]:
+def n_groups_option(words: str) -> Callable[[F], F]:
     """Return the option for the number of groups."""
-    return click.option(
-        "-k", "--n-groups", type=click.IntRange(min=1), required=required, help=words
-    )
+    return click.option("-k", "--n-groups", type=click.IntRange(min=1), help=words)
 
 
 def output_option(file: str, words: str) -> Callable[[F], F]:
@@ -305,39 +306,35 @@ KINDS = {
 MOST_NAMED = 10
 
 
-def collection_options(command: F) -> F:
-    """Add the options of commands that read a collection."""
-    options = (
-        click.option(
-            "--kind",
-            type=click.Choice(list(KINDS)),
-            help="What the items are.  [default: the most frequent kind of file in a folder; what "
-            "the columns of a table say]",
-        ),
-        click.option(
-            "--vectors",
-            type=INPUT,
-            metavar="X.npy|X.npz|X.parquet",
-            help="Vectors of the items, which are used in place of clew's own features.",
-        ),
-        click.option(
-            "--distances",
-            type=INPUT,
-            metavar="D.npy|D.npz",
-            help="Distances between the items, which are used in place of features.",
-        ),
-        click.option(
-            "--ids",
-            type=INPUT,
-            metavar="IDS.txt",
-            help="Ids of the rows of vectors or distances: one on each line, or a table with a "
-            "column id.",
-        ),
-        *TABLE_OPTIONS,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: Options of commands that read a collection.
+collection_options = together(
+    click.option(
+        "--kind",
+        type=click.Choice(list(KINDS)),
+        help="What the items are.  [default: the most frequent kind of file in a folder; what "
+        "the columns of a table say]",
+    ),
+    click.option(
+        "--vectors",
+        type=INPUT,
+        metavar="X.npy|X.npz|X.parquet",
+        help="Vectors of the items, which are used in place of clew's own features.",
+    ),
+    click.option(
+        "--distances",
+        type=INPUT,
+        metavar="D.npy|D.npz",
+        help="Distances between the items, which are used in place of features.",
+    ),
+    click.option(
+        "--ids",
+        type=INPUT,
+        metavar="IDS.txt",
+        help="Ids of the rows of vectors or distances: one on each line, or a table with a "
+        "column id.",
+    ),
+    *TABLE_OPTIONS,
+)
 
 
 def login_name() -> str:
@@ -396,101 +393,71 @@ def read_for(
     """Read a collection as the options say, with a progress bar."""
     from clew.collections import read_collection
 
-    kind = None if options["kind"] is None else KINDS[options["kind"]]
-    distances = options["distances"]
-    if kind == "distances":
-        if distances is not None:
+    given = {name: options[name] for name in ("vectors", *OF_FILES)}
+    given["kind"] = None if options["kind"] is None else KINDS[options["kind"]]
+    given["drop"] = options["drop"] or ()
+    if given["kind"] == "distances":
+        if given["distances"] is not None:
             raise click.UsageError("--kind distances says that the file holds distances; leave out "
                                    "--distances")  # fmt: skip
-        kind, distances = "vector", path
-    names = (
-        "vectors",
-        "ids",
-        "id_column",
-        "columns",
-        "drop",
-        "sep",
-        "decimal",
-        "header",
-        "encoding",
-    )
-    given = {name: options[name] for name in names}
+        given |= {"kind": "vector", "distances": path}
     with words.bar("Reading files") as advance:
-        return read_collection(
-            path, root=root, kind=kind, distances=distances,  # type: ignore[arg-type]
-            cache=cache, callback=advance, **given | {"drop": given["drop"] or ()},
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Added:
-    """What a collection changed in a project."""
-
-    additions: Additions
-    n_left_out: int
-
-    def facts(self) -> dict[str, Any]:
-        """Return the numbers for ``--json``."""
-        made = self.additions
-        return {
-            "new": len(made.new),
-            "changed": len(made.changed),
-            "moved": len(made.moved),
-            "same": made.n_same,
-            "copies": len(made.copies),
-            "left_out": self.n_left_out,
-        }
+        return read_collection(path, root=root, cache=cache, callback=advance, **given)
 
 
 def add_collection(
     project: Project, store: Store, collection: Collection, *, dry_run: bool = False
-) -> Added:
+) -> Additions:
     """Put the items of a collection into a store, and their vectors into the project."""
     from clew.collections import compare
 
-    additions = compare(store.items(), collection)
-    added = Added(additions, len(collection.left_out))
-    ids = [additions.ids.get(item.id, item.id) for item in collection.items]
-    if collection.distances is not None:
-        _check_all_have_distances(store, ids)
-    if dry_run:
-        return added
-    changed = [*additions.new, *additions.changed, *(item for item, _ in additions.moved)]
-    if collection.vectors is not None:
-        _add_vectors(project, ids, collection.vectors)
-    if collection.distances is not None:
-        project.set_distances(ids, collection.distances)
-    if changed:
-        store.add_items(changed)
-    return added
-
-
-def _check_all_have_distances(store: Store, ids: Sequence[str]) -> None:
-    lacking = set(store.item_ids()) - set(ids)
+    made = compare(store.items(), collection)
+    ids = [made.ids.get(item.id, item.id) for item in collection.items]
+    lacking = set() if collection.distances is None else set(store.item_ids()) - set(ids)
     if lacking:
         raise InvalidDataError(
             f"{counted(len(lacking), 'item')} of the project, such as {min(lacking)!r}, have no "
             "distances in this file; distances are between all items, so add them all at once"
         )
+    if dry_run:
+        return made
+    if collection.vectors is not None:
+        # Keep vectors, unless they are there already.
+        import numpy as np
+
+        try:
+            before = project.vectors(ids)
+        except InvalidDataError:  # some of the items are new
+            before = None
+        if (
+            before is None
+            or before.shape != collection.vectors.shape
+            or not np.array_equal(before, collection.vectors)
+        ):
+            project.add_vectors(ids, collection.vectors)
+    if collection.distances is not None:
+        project.set_distances(ids, collection.distances)
+    if changed := [*made.new, *made.changed, *(item for item, _ in made.moved)]:
+        store.add_items(changed)
+    return made
 
 
-def _add_vectors(project: Project, ids: Sequence[str], X: NDArray[np.floating[Any]]) -> None:
-    """Keep vectors, unless they are there already."""
-    import numpy as np
+def copy_vectors(source: Path, target: Path) -> list[Path]:
+    """Copy the vectors and distances that people gave; return the files."""
+    files = [*sorted((source / "vectors").glob("*")), source / "distances.npz"]
+    copies = []
+    for path in files:
+        if path.is_file():
+            copies.append(target / path.relative_to(source))
+            copies[-1].parent.mkdir(exist_ok=True)
+            shutil.copy2(path, copies[-1])
+    return copies
 
-    try:
-        before = project.vectors(ids)
-    except InvalidDataError:  # some of the items are new
-        before = None
-    if before is None or before.shape != X.shape or not np.array_equal(before, X):
-        project.add_vectors(ids, X)
 
-
-def say_added(words: Words, path: Path, collection: Collection, added: Added) -> None:
-    """Say what was found, what was added, and what cannot be used."""
+def say_added(words: Words, path: Path, collection: Collection, made: Additions) -> dict[str, Any]:
+    """Say what was found, what was added, and what cannot be used; return it for ``--json``."""
     for note in collection.notes:
         words.say(f"{path}: {note}")
-    made = added.additions
     parts = [f"{len(made.new):,} new"]
     parts += [f"{made.n_same:,} there already"] * bool(made.n_same)
     parts += [f"{len(made.changed):,} changed"] * bool(made.changed)
@@ -509,3 +476,11 @@ def say_added(words: Words, path: Path, collection: Collection, added: Added) ->
             words.say(f"  {printable(each.id)}: {printable(each.reason)}")
         if n > MOST_NAMED:
             words.say(f"  and {n - MOST_NAMED:,} more; --json lists all")
+    return {
+        "new": len(made.new),
+        "changed": len(made.changed),
+        "moved": len(made.moved),
+        "same": made.n_same,
+        "copies": len(made.copies),
+        "left_out": {each.id: each.reason for each in collection.left_out},
+    }

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from clew.answers import Answer, Entry, Retraction, last_answers, standing
+from clew.answers import Answer, Entry, Retraction, items_of, last_answers, new_id, now, standing
 from clew.cli._options import project_and_store
 from clew.cli._reading import Pictures
 from clew.cli._rows import Rows, from_table
 from clew.cli._words import Words, counted
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError
-from clew.items import Item
+from clew.items import Item, Media
 from clew.tables import Table
 
 if TYPE_CHECKING:
@@ -61,15 +63,14 @@ def rows_of_items(
     data = found.data
     ids = [item.id for item in items]
     kinds = {item.kind for item in items}
-    empty = pd.DataFrame(index=range(len(ids)))
     name = project.name
     if "distances" in data:
         note = f"{name}: {counted(len(ids), 'item')}; distances between them"
-        rows = Rows(data["distances"], ids, True, empty, (), [note], is_scaled=True,
-                    is_distances=True)  # fmt: skip
+        D = data["distances"]
+        rows = Rows.without_columns(D, ids, [note], is_scaled=True, is_distances=True)
     elif "X" not in data:
         note = f"{name}: {counted(len(ids), 'item')} without features; answers alone group them"
-        rows = Rows.without_features(ids, True, empty, [note])
+        rows = Rows.without_columns(None, ids, [note])
     elif isinstance(data["X"], pd.DataFrame):
         columns = [column for column in data["X"].columns if column not in drop]
         frame = data["X"][columns].reset_index(drop=True)
@@ -78,27 +79,20 @@ def rows_of_items(
         X = np.ascontiguousarray(data["X"], np.float64)
         note = f"{name}: {counted(len(ids), 'item')}; {counted(X.shape[1], 'feature')}"
         is_scaled = kinds == {"image"} and standardize is not True
-        rows = Rows(X, ids, True, empty, (), [note], is_scaled=is_scaled)
+        rows = Rows.without_columns(X, ids, [note], is_scaled=is_scaled)
         if found.note:  # records: their columns are shown, and their characters compared
             frame = pd.DataFrame([dict(item.columns) for item in items])
             rows = from_table(Path(name), Table(frame, ids, "id"), standardize)._replace(
                 X=X, notes=[found.note], are_records=True, is_scaled=True
             )
     if kinds in ({"image"}, {"sound"}):
-        from clew.items import Media
-
         shown = Pictures(Media(project.root), items, project.cache / "shown")
         return rows._replace(folder=project.root, picture=shown)
     if kinds == {"text"}:
-        return rows._replace(texts=[text_of_item(project.root, item) for item in items])
+        media = Media(project.root)
+        texts = [media.text(item) if item.text is None else item.text for item in items]
+        return rows._replace(texts=texts)
     return rows
-
-
-def text_of_item(root: Path, item: Item) -> str:
-    """Return the text of an item."""
-    from clew.items import Media
-
-    return item.text if item.text is not None else Media(root).text(item)
 
 
 def answers_of_project(place: Path, ids: Sequence[str]) -> Constraints:
@@ -147,24 +141,15 @@ class StoreLog:
         new: list[Entry] = []
         for each in self._store.log(after=self._seq):
             self._seq = each.seq
-            if each.entry.id not in self._seen and self._is_about_rows(each.entry):
+            is_about_rows = self._known.issuperset(map(str, items_of(each.entry)))
+            if each.entry.id not in self._seen and is_about_rows:
                 new.append(each.entry)
                 self._seen.add(each.entry.id)
         self.entries += new
         return new
 
-    def _is_about_rows(self, entry: Entry) -> bool:
-        from clew.answers import items_of
-
-        return self._known.issuperset(map(str, items_of(entry)))
-
     def append(self, entry: Entry) -> Entry:
         """Append an entry, and return when it is on disk."""
-        from dataclasses import replace
-        from importlib.metadata import version
-
-        from clew.answers import new_id, now
-
         if isinstance(entry, Answer) and entry.question.rows:
             names = tuple(self.ids[row] for row in entry.question.rows)
             entry = replace(entry, question=replace(entry.question, rows=(), ids=names))

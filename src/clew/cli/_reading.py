@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import SEPARATORS, are_numbers_between_spaces
+from clew._files import SEPARATORS, are_numbers_between_spaces, atomic_write
 from clew.cli._rows import STDIN, Rows, Standardize, read_distances, read_ids, read_items
 from clew.cli._words import Words, counted, printable
 from clew.collections import Collection, read_collection
@@ -136,11 +136,17 @@ def _rows(job: RowsJob, words: Words) -> Rows:
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
         items = read_distances(*wanted)
     if job.ids is not None:
-        items = _named(items, job.items, job.ids)
+        if items.has_ids:
+            raise InvalidDataError(f"{job.items} names its rows already; leave --ids out")
+        names = read_ids(job.ids)
+        if len(names) != items.X.shape[0]:
+            raise InvalidDataError(
+                f"{job.ids} has {counted(len(names), 'id')}, but {job.items} has "
+                f"{items.X.shape[0]:,} rows"
+            )
+        items = items._replace(ids=names, has_ids=True)
     if job.media is None:
         return items
-    from clew.cli._reading import with_media
-
     return with_media(items, job.media, job.ids, cache_folder())
 
 
@@ -153,7 +159,7 @@ def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Rows:
         )
     named = "of the answers" if has_ids else "0 to the largest row number of the answers"
     note = f"{ids or path}: {len(names):,} rows{'' if ids else f', {named}'}; no features"
-    return Rows.without_features(names, has_ids, pd.DataFrame(index=range(len(names))), [note])
+    return Rows.without_columns(None, names, [note])._replace(has_ids=has_ids)
 
 
 def _are_distances(path: Path, words: Words) -> bool:
@@ -169,18 +175,6 @@ def _are_distances(path: Path, words: Words) -> bool:
 def _is_terminal() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _named(items: Rows, path: Path, ids: Path) -> Rows:
-    """Name rows by a file of ids."""
-    if items.has_ids:
-        raise InvalidDataError(f"{path} names its rows already; leave --ids out")
-    names = read_ids(ids)
-    if len(names) != items.X.shape[0]:
-        raise InvalidDataError(
-            f"{ids} has {counted(len(names), 'id')}, but {path} has {items.X.shape[0]:,} rows"
-        )
-    return items._replace(ids=names, has_ids=True)
 
 
 #: Maximum number of unreadable files that a message names; further ones are only counted.
@@ -208,11 +202,10 @@ def images_of(job: RowsJob, words: Words) -> Rows:
             folder, model=job.model, cache=cache_folder(), n_jobs=job.jobs, callback=advance
         )
     notes = _notes(folder, "image", images.X, images.note, images.left_out)
-    frame = pd.DataFrame(index=range(len(images.ids)))
-    items = Rows(
-        images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
+    is_scaled, n_left_out = job.standardizes is not True, len(images.left_out)
+    return Rows.without_columns(
+        images.X, images.ids, notes, is_scaled=is_scaled, folder=folder, n_left_out=n_left_out
     )
-    return items._replace(folder=folder, n_left_out=len(images.left_out))
 
 
 def _items_that_are_files(job: RowsJob) -> Collection | None:
@@ -258,8 +251,8 @@ def _of_media(job: RowsJob, words: Words, collection: Collection) -> Rows:
         )  # fmt: skip
     left_out = [*collection.left_out, *found.left_out]
     notes = _notes(job.items, kind, found.X, found.note, left_out)
-    frame = pd.DataFrame(index=range(len(found.ids)))
-    rows = Rows(found.X, found.ids, True, frame, (), notes, is_scaled=job.standardizes is not True)
+    is_scaled = job.standardizes is not True
+    rows = Rows.without_columns(found.X, found.ids, notes, is_scaled=is_scaled)
     by_id = {item.id: item for item in collection.items}
     items = [by_id[name] for name in found.ids]
     if kind == "text":
@@ -303,9 +296,7 @@ def texts_of(job: RowsJob, words: Words) -> Rows:
     notes = [f"{path}: {n:,} texts, one a line; {counted(n_features, 'feature')}: {texts.note}"]
     if texts.n_repeated:
         notes.append(f"  {counted(texts.n_repeated, 'line')} left out that repeat others")
-    frame = pd.DataFrame(index=range(n))
-    items = Rows(texts.X, texts.ids, True, frame, (), notes, is_scaled=False)
-    return items._replace(texts=texts.texts)
+    return Rows.without_columns(texts.X, texts.ids, notes, texts=texts.texts)
 
 
 def seems_texts(job: RowsJob) -> bool:
@@ -354,7 +345,7 @@ def with_media(rows: Rows, folder: Path, ids: Path | None, cache: Path) -> Rows:
     """Return rows with the file of `folder`, or the region of one, that shows each of them."""
     if not folder.is_dir():
         raise FileFormatError(f"{folder} is not a folder; --media names the folder of the media")
-    if ids is not None and _has_paths(ids):
+    if ids is not None and ids.suffix.lower() in TABLES and "path" in read_table(ids).frame.columns:
         items = _items_of_table(ids, folder, rows.ids)
     elif rows.has_ids:
         items = [_item(name, folder) for name in rows.ids]
@@ -379,10 +370,6 @@ def with_media(rows: Rows, folder: Path, ids: Path | None, cache: Path) -> Rows:
             f"{folder}: items are {' and '.join(kinds)}; show one kind at a time"
         )
     return rows._replace(folder=folder, picture=Pictures(media, items, cache / "shown"))
-
-
-def _has_paths(ids: Path) -> bool:
-    return ids.suffix.lower() in TABLES and "path" in read_table(ids).frame.columns
 
 
 def _items_of_table(ids: Path, folder: Path, names: Sequence[str]) -> list[Item]:
@@ -423,8 +410,6 @@ class Pictures:
         facts = f"{file} {there.st_size} {there.st_mtime_ns} {item.region}"
         path = self._cache / f"{sha256(facts.encode('utf-8', 'replace')).hexdigest()[:32]}.webp"
         if not path.is_file():
-            from clew._files import atomic_write
-
             is_sound = item.kind == "sound"
             content = self._media.spectrogram(item) if is_sound else self._media.full(item)
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -41,8 +41,8 @@ MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
 MOST_IDS, MOST_PICTURES = 30, 12
 #: Maximum numbers of doubtful rows, of doubtful answers, and of annotators.
 MOST_ROWS = 60
-#: Columns that are shown in addition to the ids.
-MOST_COLUMNS = 6
+#: Columns that are shown in addition to the ids, and traits that are named of a group.
+MOST_COLUMNS, MOST_TRAITS = 6, 3
 #: Confidence is rounded to this many digits before rows of equal confidence are compared.
 DIGITS = 2
 #: Pixels of the longer side of a picture, twice as many as a screen of normal density shows.
@@ -90,7 +90,7 @@ def report_page(
     """Return the report, as HTML: `first` before all sections, `others` go to the template."""
     items, groups, summary = found.items, found.groups, found.summary
     traits = group_traits(items.frame, items.columns, groups.label)
-    columns = columns_to_show(items.frame, items.columns, traits, groups.label, MOST_COLUMNS)
+    columns = columns_to_show(items.frame, items.columns, traits, groups.label)
     order = [most_typical(found, group) for group in range(len(summary["sizes"]))]
     noun, n_groups = items.noun, len(order)
     sections = [
@@ -263,10 +263,7 @@ def _figure(items: Rows, row: int, caption: str = "") -> View:
 
 
 def most_typical(found: Findings, group: int) -> NDArray[np.int64]:
-    """Sort the rows of a group by confidence; rows of equal confidence, by how central they are.
-
-    Dense features are standardized. For sparse ones, a constant is subtracted from all distances.
-    """
+    """Sort the rows of a group by confidence; rows of equal confidence, by how central they are."""
     X = found.X
     rows = np.flatnonzero(found.groups.label == group)
     if found.items.is_distances:
@@ -275,9 +272,9 @@ def most_typical(found: Findings, group: int) -> NDArray[np.int64]:
         own = X[rows]
         center = np.asarray(own.mean(axis=0)).ravel()
         if isinstance(own, np.ndarray):
-            unit = X.std(axis=0)
+            unit = X.std(axis=0)  # features are standardized
             off_center = (((own - center) / np.where(unit > 0, unit, 1)) ** 2).sum(axis=1)
-        else:
+        else:  # a constant is subtracted from all distances
             off_center = np.ravel(own.multiply(own).sum(axis=1)) - 2 * (own @ center)
     return rows[np.lexsort((off_center, -found.groups.confidence[rows].round(DIGITS)))]
 
@@ -346,7 +343,7 @@ def _card(found: Findings, one: Doubted, columns: list[str]) -> View:
     items = found.items
     table = next(table for table in found.answers.tables if table.kind == one.kind)
     rows = table.rows[one.at].tolist()
-    view: View = {
+    return {
         "question": QUESTIONS[one.kind],
         "annotator": found.answers.annotators[table.annotators[one.at]],
         "answer": _words_of(one.kind)[int(table.answers[one.at])],
@@ -354,15 +351,13 @@ def _card(found: Findings, one: Doubted, columns: list[str]) -> View:
         "p_wrong": f"{min(100 * one.p_wrong, 99.9):.1f} %",
         "reasons": _why_doubted(found, one, rows),
         "figures": [_figure(items, row) for row in rows] if is_shown(items) else [],
-    }
-    return view | {
         "rows": [
             (
                 cell(items.ids[row]),
                 " · ".join(f"{cell(name)} {cell(items.frame[name].iloc[row])}" for name in columns),
             )
             for row in rows
-        ]
+        ],
     }
 
 
@@ -471,7 +466,7 @@ def _values(
                 yield name, str(category), np.where(column.isna(), np.nan, found)
 
 
-def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
+def describe_group(traits: Sequence[Trait], group: int) -> str:
     """Name what sets a group apart, largest first; not what gains less than it costs."""
     # A rare category is left out: a frequent one of the same column says the same.
     sizes = [
@@ -480,7 +475,7 @@ def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
     ]
     chosen: dict[str, str] = {}
     for at in np.argsort(sizes, kind="stable")[::-1].tolist():
-        if len(chosen) == most or sizes[at] < LEAST_DIFFERENCE:
+        if len(chosen) == MOST_TRAITS or sizes[at] < LEAST_DIFFERENCE:
             break
         if traits[at].gains[group] > 0:
             chosen.setdefault(traits[at].column, traits[at].describe(group))
@@ -492,7 +487,6 @@ def columns_to_show(
     columns: Sequence[ColumnUse],
     traits: Sequence[Trait],
     label: NDArray[np.int64],
-    most: int,
 ) -> list[str]:
     """Choose columns to show: a name of the row, then those that differ most between groups."""
     weight = np.bincount(label) / len(label)
@@ -507,7 +501,7 @@ def columns_to_show(
         ratio[trait.column] = max(share, ratio.get(trait.column, 0.0))
     by_ratio = sorted(ratio, key=lambda name: -ratio[name])
     chosen = [*names[:1], *by_ratio, *names[1:]]
-    return [name for name in chosen if name in frame.columns][:most]
+    return [name for name in chosen if name in frame.columns][:MOST_COLUMNS]
 
 
 def number(value: float) -> str:

@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     """What each column of the table is used as."""
     notes: list[str]
     """What was assumed, and how each column is used; a sentence each."""
-    is_scaled: bool
+    is_scaled: bool = False
     """Whether the features are on one scale already."""
     is_distances: bool = False
     """Whether `X` holds distances between all pairs of rows in place of features."""
@@ -114,11 +114,16 @@ class Rows(NamedTuple):
         return sha256(content).hexdigest()[:12]
 
     @classmethod
-    def without_features(
-        cls, ids: list[str], has_ids: bool, frame: pd.DataFrame, notes: list[str]
+    def without_columns(
+        cls, X: Any, ids: list[str] | None, notes: list[str], **others: Any
     ) -> Self:
-        """Return rows that answers alone can group."""
-        return cls(np.zeros((len(ids), 0)), ids, has_ids, frame, (), notes, is_scaled=True)
+        """Return rows that are not of a table; no `X`: rows that answers alone can group."""
+        if X is None:
+            X, others = np.zeros((len(ids or ()), 0)), others | {"is_scaled": True}
+        n = X.shape[0]
+        names = [str(row) for row in range(n)] if ids is None else ids
+        frame = pd.DataFrame(index=range(n))
+        return cls(X, names, ids is not None, frame, (), notes, **others)
 
 
 def read_items(
@@ -175,31 +180,24 @@ def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
         line = f" (line {table.lines[error.row]})" if table.lines else ""
         raise InvalidDataError(f"{path}, row {error.row}{line}, {error.problem}") from error
     except NoFeaturesError as error:
-        has_ids = table.ids is not None
-        names = table.ids or [str(row) for row in range(len(table.frame))]
-        return Rows.without_features(
-            names, has_ids, table.frame, [f"{path}: {error}; answers alone group the rows"]
-        )
+        X = np.zeros((len(table.frame), 0))
+        notes = [f"{path}: {error}; answers alone group the rows"]
+        rows = Rows.without_columns(X, table.ids, notes, is_scaled=True)
+        return rows._replace(frame=table.frame)
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}: {error}") from error
-    n = len(X)
     ids = "" if table.ids is None else f"; ids from {table.id_column or 'the first column'!r}"
     notes = [f"{path}: {note}" for note in table.notes]
     n_used = sum(column.use != "dropped" for column in recipe.columns_)
     features, columns = counted(X.shape[1], "feature"), counted(n_used, "column")
-    notes.append(f"{path}: {n:,} rows{ids}; {features} from {columns}")
+    notes.append(f"{path}: {len(X):,} rows{ids}; {features} from {columns}")
     notes += [f"  {line}" for line in recipe.describe().splitlines()]
-    names = [str(row) for row in range(n)] if table.ids is None else table.ids
-    return Rows(
-        X,
-        names,
-        table.ids is not None,
-        table.frame,
-        recipe.columns_,
-        notes,
-        recipe.standardizes_,
-        seems_distances=_is_distance_table(table.frame),
-    )
+    rows = Rows.without_columns(X, table.ids, notes, is_scaled=recipe.standardizes_)
+    is_square = table.frame.shape[0] == table.frame.shape[1]
+    if is_square and all(map(pd.api.types.is_numeric_dtype, table.frame.dtypes)):
+        values = table.frame.to_numpy(np.float64, na_value=np.nan)
+        rows = rows._replace(seems_distances=seems_distances(values))
+    return rows._replace(frame=table.frame, columns=recipe.columns_)
 
 
 def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:
@@ -207,31 +205,11 @@ def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:
     n = X.shape[0]
     if n < 2:
         raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
-    names = [str(row) for row in range(n)] if ids is None else ids
-    if len(names) != n:
-        raise InvalidDataError(f"{path} has {n} rows, but {len(names)} ids")
-    try:
-        check_ids(names)
-    except InvalidDataError as error:
-        raise InvalidDataError(f"{path}, {error}") from error
-    return Rows(
-        X,
-        names,
-        ids is not None,
-        pd.DataFrame(index=range(n)),
-        (),
-        [],
-        is_scaled=False,
-        seems_distances=seems_distances(X),
-    )
-
-
-def _is_distance_table(frame: pd.DataFrame) -> bool:
-    """Whether a table of numbers seems to hold distances."""
-    is_square = frame.shape[0] == frame.shape[1]
-    if not is_square or not all(map(pd.api.types.is_numeric_dtype, frame.dtypes)):
-        return False
-    return seems_distances(frame.to_numpy(np.float64, na_value=np.nan))
+    if ids is not None:
+        if len(ids) != n:
+            raise InvalidDataError(f"{path} has {n} rows, but {len(ids)} ids")
+        _check_ids(path, ids)
+    return Rows.without_columns(X, ids, [], seems_distances=seems_distances(X))
 
 
 def read_npy(file: BinaryIO) -> tuple[Any, None]:
@@ -282,32 +260,22 @@ def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:
         )
     if 0 in X.shape:
         raise InvalidDataError(f"{path} has {X.shape[0]} rows and {X.shape[1]} features")
-    if isinstance(X, csr_array):
-        sparse = X.astype(np.float64)
-        _check_finite(path, sparse.data, lambda at: (_row_of(sparse, at), int(sparse.indices[at])))
-        return sparse
-    dense = np.ascontiguousarray(X, dtype=np.float64)
-    _check_finite(path, dense.ravel(), lambda at: divmod(at, dense.shape[1]))
-    return dense
-
-
-def _row_of(sparse: csr_array, at: int) -> int:
-    """Return the row of an entry."""
-    return int(np.searchsorted(sparse.indptr, at, side="right")) - 1
-
-
-def _check_finite(
-    path: Path, values: NDArray[np.float64], place: Callable[[int], tuple[int, int]]
-) -> None:
+    sparse = X.astype(np.float64) if isinstance(X, csr_array) else None
+    dense = np.ascontiguousarray(X if sparse is None else sparse.data, dtype=np.float64)
+    values = dense.ravel()
     bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad) == 0:
-        return
-    row, column = place(int(bad[0]))
-    more = f", and {len(bad) - 1} more like it" if len(bad) > 1 else ""
-    raise InvalidDataError(
-        f"{path}, row {row}, column {column}: {values[bad[0]]} is not a finite number{more}; "
-        "fill such values in, or leave the rows or columns out (a table may have missing values)"
-    )
+    if len(bad):
+        at = int(bad[0])
+        row, column = divmod(at, X.shape[1])
+        if sparse is not None:
+            row = int(np.searchsorted(sparse.indptr, at, side="right")) - 1
+            column = int(sparse.indices[at])
+        more = f", and {len(bad) - 1} more like it" if len(bad) > 1 else ""
+        raise InvalidDataError(
+            f"{path}, row {row}, column {column}: {values[at]} is not a finite number{more}; fill "
+            "such values in, or leave the rows or columns out (a table may have missing values)"
+        )
+    return dense if sparse is None else sparse
 
 
 def cell(value: Any) -> str:
@@ -328,12 +296,8 @@ NAMES = ("D", "distances", "X")
 OF_LIST = re.compile(r".*\[\d+\]")
 
 
-class _Given(NamedTuple):
-    """What a file holds."""
-
-    values: NDArray[Any]
-    ids: list[str] | None
-    notes: list[str]
+#: What a file of distances holds: values, ids if there are any, and notes.
+_Given = tuple[NDArray[Any], list[str] | None, list[str]]
 
 
 def read_distances(path: Path, form: Format | None = None, columns: Columns | None = None) -> Rows:
@@ -341,27 +305,27 @@ def read_distances(path: Path, form: Format | None = None, columns: Columns | No
     kind, content = kind_of(path)
     if kind in ARRAYS:
         check_kind_of_array(path, columns)
-        given = _distances_of_array(path, kind, content)
+        values, ids, notes = _distances_of_array(path, kind, content)
     else:
-        given = _from_table(path, content, form or Format(), columns or Columns())
+        form, columns = form or Format(), columns or Columns()
+        values, ids, notes = _from_table(path, content, form, columns)
     try:
-        values, note = _filled(_as_single(given.values))
+        # Whole numbers of many rows in single precision take half of the memory.
+        n = n_rows_of_condensed(len(values)) if values.ndim == 1 else len(values)
+        is_whole = values.dtype.kind in "bui" or values.dtype.itemsize < 4
+        if is_whole and n > ALL_PAIRS_ROWS:
+            values = values.astype(np.float32)
+        values, note = _filled(values)
         D = check_distances(values, keep_single=True)
     except (InvalidDataError, TypeError) as error:
         raise InvalidDataError(f"{path}: {error}") from error
-    if given.ids is not None:
-        _check_ids(path, given.ids)
-    notes = [*given.notes, *note, f"distances from {_range(D)}; {check_triangles(D)}"]
-    return Rows(
-        D,
-        given.ids or [str(row) for row in range(len(D))],
-        given.ids is not None,
-        pd.DataFrame(index=range(len(D))),
-        (),
-        [f"{path}: {one}" for one in (f"{len(D):,} rows", *notes)],
-        is_scaled=False,
-        is_distances=True,
-    )
+    if ids is not None:
+        _check_ids(path, ids)
+    some = D[:1000, :1000]
+    nearest = some[~np.eye(len(some), dtype=bool)].min()
+    sizes = f"distances from {nearest:.4g} to {D.max():.4g}; {check_triangles(D)}"
+    notes = [f"{path}: {one}" for one in (f"{len(D):,} rows", *notes, *note, sizes)]
+    return Rows.without_columns(D, ids, notes, is_distances=True)
 
 
 def read_ids(path: Path) -> list[str]:
@@ -407,7 +371,7 @@ def _distances_of_array(path: Path, kind: str, content: bytes | None) -> _Given:
             f"{path} holds an array of shape {values.shape}; distances have two dimensions, or "
             "one if they are condensed"
         )
-    return _Given(values, ids, [])
+    return values, ids, []
 
 
 def _distances_of_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
@@ -447,11 +411,11 @@ def _from_table(path: Path, content: bytes | None, form: Format, columns: Column
         raise InvalidDataError(f"{source}: {_not_a_number(table.frame)}") from error
     notes = list(table.notes)
     if 1 in values.shape:  # condensed, as a row or as a column
-        return _Given(values.ravel(), None, notes)
+        return values.ravel(), None, notes
     if values.shape[0] != values.shape[1]:
-        return _Given(values, table.ids, notes)
+        return values, table.ids, notes
     order, ids, note = _matched(source, table)
-    return _Given(values if order is None else values[:, order], ids, [*notes, *note])
+    return values if order is None else values[:, order], ids, [*notes, *note]
 
 
 def _has_hidden_header(frame: pd.DataFrame) -> bool:
@@ -502,19 +466,11 @@ def _not_a_number(frame: pd.DataFrame) -> str:
     return "distances must be numbers"
 
 
-def _as_single(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert whole numbers of many rows to single precision, which takes half of the memory."""
-    n = n_rows_of_condensed(len(values)) if values.ndim == 1 else len(values)
-    is_whole = values.dtype.kind in "bui" or values.dtype.itemsize < 4
-    return values.astype(np.float32) if is_whole and n > ALL_PAIRS_ROWS else values
-
-
 def _filled(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     """Fill an empty triangle of a square matrix from the other one."""
     if values.ndim == 1 or values.shape[0] != values.shape[1]:
         return values, []
-    first = (values[0, 1:], values[1:, 0])
-    if not any(_is_empty(line) for line in first):
+    if not _is_empty(values[0, 1:]) and not _is_empty(values[1:, 0]):
         return values, []
     upper, lower = np.triu(values, 1), np.tril(values, -1)
     above, below = _is_empty(upper), _is_empty(lower)
@@ -529,10 +485,3 @@ def _filled(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
 def _is_empty(values: NDArray[Any]) -> bool:
     """Whether all entries are 0 or missing."""
     return not np.nan_to_num(values.astype(np.float64), posinf=1.0).any()
-
-
-def _range(D: NDArray[np.floating]) -> str:
-    """Return the range of the distances as text; the smallest one is of the first 1,000 rows."""
-    some = D[:1000, :1000]
-    near = np.asarray(some[~np.eye(len(some), dtype=bool)])
-    return f"{near.min():.4g} to {D.max():.4g}"

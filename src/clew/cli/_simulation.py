@@ -6,6 +6,7 @@ import io
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from clew._files import content_of, decoded
 from clew.answers import Kind, SecondsModel
-from clew.cli._models import features_for
+from clew.cli._models import session_data
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._project_rows import column_of_project
 from clew.cli._reading import RowsJob, read_rows
@@ -24,7 +25,6 @@ from clew.cli._words import Words, counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
-from clew.questions import Guided
 from clew.session import Session
 from clew.tables._read import Columns, table_of
 
@@ -84,13 +84,15 @@ def run(job: SimulationJob) -> dict[str, Any]:
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(job.output, job.plot)
-    if job.plot is not None:
-        _check_matplotlib()
+    if job.plot is not None and find_spec("matplotlib") is None:
+        raise MissingDependencyError(
+            "--plot needs matplotlib: pip install 'clew[plots]', or leave --plot out"
+        )
     if job.project is not None and job.is_column:
         items = read_rows(job, words)
         classes = column_of_project(job.project, job.truth, items.ids)
     else:
-        classes = _read_column(job) if job.is_column else _read_classes(job)
+        classes = _read_classes(job)
         items = read_rows(job, words)
     y = _checked(classes, items, job, words)
     budget = job.budget or 3 * len(y)
@@ -141,16 +143,13 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _read_column(job: SimulationJob) -> pd.Series[Any]:
-    """Read the classes from the table of the rows."""
-    wanted = Columns(job.id_column, [job.truth])
-    table = table_of(content_of(job.items), str(job.items), job.format, wanted)
-    # The column of ids is not one of the others.
-    return pd.Series(table.ids) if table.frame.empty else table.frame.iloc[:, 0]
-
-
 def _read_classes(job: SimulationJob) -> pd.Series[Any]:
-    """Read the classes from a file of their own."""
+    """Read the classes from the table of the rows, or from a file of their own."""
+    if job.is_column:
+        wanted = Columns(job.id_column, [job.truth])
+        table = table_of(content_of(job.items), str(job.items), job.format, wanted)
+        # The column of ids is not one of the others.
+        return pd.Series(table.ids) if table.frame.empty else table.frame.iloc[:, 0]
     path = Path(job.truth)
     if not path.is_file():
         raise FileFormatError(
@@ -193,11 +192,9 @@ def _checked(classes: pd.Series[Any], items: Rows, job: SimulationJob, words: Wo
 def _simulated(
     job: SimulationJob, items: Rows, y: Classes, budget: int, words: Words
 ) -> list[Point]:
-    given: dict[str, Any] = {"distances": items.X}
-    if not items.is_distances:
-        features = features_for(Guided(), items.X, job.standardizes, is_scaled=items.is_scaled)
-        words.say(features.note)
-        given = {"X": features.X, "standardize": features.standardize}
+    given, note = session_data(items, job.standardizes)
+    if note:
+        words.say(note)
     step = max(1, -(-budget // N_POINTS))
     total = len(job.strategies) * job.repeats * budget
     curve: list[Point] = []
@@ -253,15 +250,6 @@ def _to_goals(
             is_reached = len(reached) == len(first)
             found[name][str(goal)] = float(np.mean(reached)) if is_reached else None
     return found
-
-
-def _check_matplotlib() -> None:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "--plot needs matplotlib: pip install 'clew[plots]', or leave --plot out"
-        ) from error
 
 
 def _picture(curve: Sequence[Point], job: SimulationJob) -> bytes:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_with_table
@@ -48,7 +47,7 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     items = read_rows(job, words)
     _check_sizes(job, items)
     model = _fitted(job, items, words)
-    summary = {
+    summary: dict[str, Any] = {
         "rows": items.X.shape[0],
         "subclusters": job.n_groups,
         "size": job.size,
@@ -59,7 +58,15 @@ def run(job: SubclusterJob) -> dict[str, Any]:
         "report": None if job.report is None else str(job.report),
         "seconds": round(time.perf_counter() - start, 3),
     }
-    _write(job, items, model, summary)
+    lines = [
+        (cluster, position, items.ids[row], float(model.confidence_[cluster, position]))
+        for cluster, members in enumerate(model.exemplars_.tolist())
+        for position, row in enumerate(members)
+    ]
+    files: dict[Path, str | bytes] = {}
+    if job.report is not None:
+        files[job.report] = _page(job, items, model, summary)
+    write_with_table(files, job.output, csv_text(HEADER, lines), "subclusters.csv")
     words.say(
         f"{counted(job.n_groups, 'subcluster')} of {counted(job.size, 'row')}; mean confidence "
         f"{summary['mean_confidence']:.2f}; {summary['seconds']:.1f} s"
@@ -112,22 +119,6 @@ def _fitted(job: SubclusterJob, items: Rows, words: Words) -> Subclustering:
     return model
 
 
-def _write(
-    job: SubclusterJob, items: Rows, model: Subclustering, summary: Mapping[str, Any]
-) -> None:
-    """Write all files, or none; print the subclusters if no file is named for them."""
-    rows = [
-        (cluster, position, items.ids[row], float(model.confidence_[cluster, position]))
-        for cluster, members in enumerate(model.exemplars_.tolist())
-        for position, row in enumerate(members)
-    ]
-    text = csv_text(HEADER, rows)
-    files: dict[Path, str | bytes] = {}
-    if job.report is not None:
-        files[job.report] = _page(job, items, model, summary)
-    write_with_table(files, job.output, text, "subclusters.csv")
-
-
 #: Maximum numbers of subclusters that are shown, of columns in a table, and of pixels of the width
 #: and height of a picture.
 MOST_SHOWN, MOST_COLUMNS, MOST_PIXELS = 300, 6, 96
@@ -138,7 +129,11 @@ def _page(job: SubclusterJob, items: Rows, model: Subclustering, summary: Mappin
     sure = model.confidence_.mean(axis=1)
     shown = np.sort(np.argsort(-sure, kind="stable")[:MOST_SHOWN])
     if job.images is not None:
-        items = items._replace(pixels=_pixels(items, job.images))
+        X = items.X if isinstance(items.X, np.ndarray) else items.X.toarray()
+        step = max(1, -(-max(job.images) // MOST_PIXELS))
+        images = X.reshape(len(X), *job.images, -1)[:, ::step, ::step]
+        low, span = float(X.min()), float(X.max() - X.min()) or 1.0
+        items = items._replace(pixels=(255 * (images - low) / span).round().astype(np.uint8))
     return render(
         "subclusters.html",
         brand="clew report",
@@ -161,15 +156,6 @@ def _page(job: SubclusterJob, items: Rows, model: Subclustering, summary: Mappin
         subclusters=[_subcluster(items, model, at) for at in shown.tolist()],
         made={"Overlap": str(summary["overlap"]), "Rows": job.items.name},
     )
-
-
-def _pixels(items: Rows, shape: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return the features as images, no larger than they are shown."""
-    X = items.X if isinstance(items.X, np.ndarray) else items.X.toarray()
-    step = max(1, -(-max(shape) // MOST_PIXELS))
-    images = X.reshape(len(X), *shape, -1)[:, ::step, ::step]
-    low, span = float(X.min()), float(X.max() - X.min()) or 1.0
-    return (255 * (images - low) / span).round().astype(np.uint8)
 
 
 def _subcluster(items: Rows, model: Subclustering, at: int) -> dict[str, Any]:

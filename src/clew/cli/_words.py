@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NoReturn
 
 import click
@@ -65,7 +66,9 @@ class Commands(click.Group):
             with _warnings_in_one_line():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            _ignore_interrupts()
+            # A second one would end in a traceback.
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
             is_lasting = ctx.invoked_subcommand in ("serve", "worker")
             kept = "; what was saved is kept" if is_lasting else ", nothing was written"
             _fail(ctx, f"interrupted{kept}", INTERRUPTED)
@@ -92,12 +95,6 @@ def uninterrupted() -> Iterator[None]:
 def _fail(ctx: click.Context, sentence: str, status: int) -> NoReturn:
     click.echo(f"clew: {sentence}", err=True)
     ctx.exit(status)
-
-
-def _ignore_interrupts() -> None:
-    """Ignore a second Ctrl-C, which would end in a traceback."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _sentence(error: BaseException) -> str:
@@ -208,19 +205,13 @@ class Words:
         """Print a message if Numba compiles a kernel, once."""
         from numba.core import event
 
-        is_said = False
-
-        def say_once(_: object) -> None:
-            nonlocal is_said
-            if not is_said:
-                is_said = True
-                self.say(COMPILING)
+        say_once = cache(self.say)
 
         class Listener(event.Listener):
             """Is called at every compilation."""
 
             def on_start(self, event: object) -> None:
-                say_once(event)
+                say_once(COMPILING)
 
             def on_end(self, event: object) -> None:
                 pass

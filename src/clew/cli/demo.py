@@ -70,36 +70,31 @@ def demo(
     """  # noqa: D301 - click's mark for lines to keep
     folder = options.pop("output")
     if asks:
-        _ask(ctx, folder, as_json=as_json, quiet=quiet, **options)
-        if opens:
-            click.launch(str(folder / "report.html"))
-        return
-    from clew.cli._demo import Setting, run
+        for name in ("seeds", "error"):
+            if is_given(ctx, name):
+                raise click.UsageError(
+                    f"--{name} is about simulated people; leave it out with --ask"
+                )
+        from clew.cli._demo import ask_and_group
 
-    figures, table = run(Setting(**options), folder, quiet=quiet)
-    if as_json:
-        click.echo(json.dumps(figures))
+        n = options["n_answers"] if is_given(ctx, "n_answers") else N_ASKED
+        status, figures = ask_and_group(
+            ctx, folder, n=n, jobs=options["jobs"], quiet=quiet or as_json
+        )
+        if as_json and figures:
+            click.echo(json.dumps(figures))
+        if status:
+            ctx.exit(status)
     else:
-        table()
+        from clew.cli._demo import Setting, run
+
+        figures, table = run(Setting(**options), folder, quiet=quiet)
+        if as_json:
+            click.echo(json.dumps(figures))
+        else:
+            table()
     if opens:
         click.launch(str(folder / "report.html"))
-
-
-def _ask(
-    ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool, jobs: int, **options: Any
-) -> None:
-    """Ask the person at the terminal."""
-    for name in ("seeds", "error"):
-        if is_given(ctx, name):
-            raise click.UsageError(f"--{name} is about simulated people; leave it out with --ask")
-    from clew.cli._demo import ask_and_group
-
-    n = options["n_answers"] if is_given(ctx, "n_answers") else N_ASKED
-    status, figures = ask_and_group(ctx, folder, n=n, jobs=jobs, quiet=quiet or as_json)
-    if as_json and figures:
-        click.echo(json.dumps(figures))
-    if status:
-        ctx.exit(status)
 
 
 @click.command("compile")

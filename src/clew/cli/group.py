@@ -242,7 +242,12 @@ def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     is_file = options["project"] is None
     if options["constraints"] is None and options["doubtful"] is not None and is_file:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
-    _check_layout(options)
+    path = options["constraints"]
+    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
+        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
+            )
     if not is_file:
         for name in ("seed", "standardize", "drop"):
             if method == "guided" and is_given(ctx, name):
@@ -286,16 +291,6 @@ def _check_blocks(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--{name} needs all rows in memory, which are read in blocks")
     if options["distances"] or options["method"] != "guided":
         raise click.UsageError("rows in blocks are features, and grouped by --method guided")
-
-
-def _check_layout(options: dict[str, Any]) -> None:
-    """Refuse names of columns if no table of answers is read."""
-    path = options["constraints"]
-    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
-        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
-            )
 
 
 @click.command()

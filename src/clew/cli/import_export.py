@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,7 @@ from zipfile import ZipFile, is_zipfile
 
 import click
 
-from clew.cli._options import PROJECT, QUIET, output_option, project_and_store
+from clew.cli._options import PROJECT, QUIET, copy_vectors, output_option, project_and_store
 from clew.cli._words import INTERRUPTED, counted, printable
 from clew.exceptions import FileFormatError
 
@@ -117,6 +118,8 @@ def _of_table(file: Path, ids: Sequence[str]) -> list[Entry]:
     """Read a table of answers; the same line gets the same id, so that it is imported once."""
     from hashlib import sha256
 
+    import pandas as pd
+
     from clew.answers import Answer, Question
     from clew.constraints import Constraints
 
@@ -124,7 +127,8 @@ def _of_table(file: Path, ids: Sequence[str]) -> list[Entry]:
     seen: Counter[str] = Counter()
     entries: list[Entry] = []
     for row in frame.to_dict("records"):
-        names = tuple(str(row[name]) for name in ("id_i", "id_j", "id_k") if _is_there(row[name]))
+        cells = (row[name] for name in ("id_i", "id_j", "id_k"))
+        names = tuple(str(cell) for cell in cells if not pd.isna(cell) and cell != "")
         key = json.dumps([row["kind"], names, row["answer"], row["annotator"], row["weight"]])
         seen[key] += 1
         made = sha256(f"{key} {seen[key]}".encode()).hexdigest()[:32]
@@ -137,16 +141,10 @@ def _of_table(file: Path, ids: Sequence[str]) -> list[Entry]:
     return entries
 
 
-def _is_there(value: object) -> bool:
-    return value is not None and value == value and value != ""
-
-
 def _import_all(
     folder: Path, file: Path, project: Project, store: Store, words: Words, *, dry_run: bool
 ) -> dict[str, Any]:
     """Read all that `clew export all` has written into a project without items."""
-    import shutil
-
     from clew.collections import read_collection
     from clew.exceptions import InvalidDataError
     from clew.store import import_all
@@ -160,12 +158,7 @@ def _import_all(
     if dry_run:
         words.say(f"{file} can be imported; nothing was: --dry-run")
         return {"items": 0, "entries": 0}
-    for name in ("vectors", "distances.npz"):
-        source = folder / name
-        if source.is_dir():
-            shutil.copytree(source, project.folder / name, dirs_exist_ok=True)
-        elif source.is_file():
-            shutil.copy2(source, project.folder / name)
+    copy_vectors(folder, project.folder)
     import_all(store, folder)
     counts = store.counts()
     words.say(f"{file}: {counted(counts.n_items, 'item')}, {counted(counts.n_answers, 'answer')}")
@@ -301,8 +294,6 @@ def _export_all(
     output: Path, project: Project, store: Store, options: Mapping[str, Any], words: Words
 ) -> dict[str, Any]:
     """Write a folder from which the project can be made again."""
-    import shutil
-
     from clew.cli._outputs import check_folder
     from clew.exports import tables_of
     from clew.store import export_all
@@ -313,15 +304,7 @@ def _export_all(
         words.say(f"would write all of {project.name} to {output}: --dry-run")
         return {"files": [], "dry_run": True}
     check_folder(output)
-    files = export_all(store, output)
-    for name in ("vectors", "distances.npz"):
-        source = project.folder / name
-        if source.is_dir():
-            shutil.copytree(source, output / name)
-            files += sorted((output / name).iterdir())
-        elif source.is_file():
-            shutil.copy2(source, output / name)
-            files.append(output / name)
+    files = export_all(store, output) + copy_vectors(project.folder, output)
     for name, content in tables_of(store).items():
         (output / name).write_bytes(content)
         files.append(output / name)
@@ -378,13 +361,11 @@ def _follow(
     store: Store, project: Project, items: Sequence[Item], places: Mapping[str, Path]
 ) -> None:
     """Tell the project where files are now."""
-    import os
-    from dataclasses import replace
-
-    def path_of(place: Path) -> str:
-        return Path(os.path.realpath(place)).relative_to(project.root).as_posix()
-
-    moved = [replace(item, path=path_of(places[item.id])) for item in items if item.id in places]
+    moved = []
+    for item in items:
+        if item.id in places:
+            path = places[item.id].resolve().relative_to(project.root).as_posix()
+            moved.append(replace(item, path=path))
     if moved:
         store.add_items(moved)
 

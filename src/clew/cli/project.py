@@ -19,6 +19,7 @@ from clew.cli._options import (
     QUIET,
     add_collection,
     collection_options,
+    copy_vectors,
     login_name,
     project_and_store,
     read_for,
@@ -28,7 +29,6 @@ from clew.cli._words import counted, printable
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from clew.items import Item
     from clew.store import Store
 
 
@@ -110,7 +110,7 @@ def init(
             project, media=collection.root, store=store, name=name, features=features
         )
         with made.open_store() as opened:
-            added = add_collection(made, opened, collection)
+            additions = add_collection(made, opened, collection)
             opened.set_settings({"name": made.name})
     except BaseException:
         if is_new:
@@ -118,15 +118,12 @@ def init(
         if is_new_folder:
             shutil.rmtree(project, ignore_errors=True)
         raise
-    if not empty:
-        say_added(words, place, collection, added)
+    facts = say_added(Words(quiet=True) if empty else words, place, collection, additions)
     named = shlex.quote(str(project))
     then = "" if to_serve else f"; next: clew ask -p {named}, or clew serve -p {named}"
     words.say(f"made {folder}{then}")
     if options["as_json"]:
-        left_out = {each.id: each.reason for each in collection.left_out}
-        facts = added.facts() | {"project": str(project), "left_out": left_out}
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        click.echo(json.dumps(facts | {"project": str(project)}, ensure_ascii=False))
 
 
 @click.command()
@@ -162,10 +159,8 @@ def add(paths: tuple[Path, ...], project: Path | None, dry_run: bool, **options:
             read_for(path, options, words, root=opened.root, cache=cache) for path in paths
         ]
         for path, collection in zip(paths, collections, strict=True):
-            added = add_collection(opened, store, collection, dry_run=dry_run)
-            say_added(words, path, collection, added)
-            left_out = {each.id: each.reason for each in collection.left_out}
-            found.append({"path": str(path)} | added.facts() | {"left_out": left_out})
+            made = add_collection(opened, store, collection, dry_run=dry_run)
+            found.append({"path": str(path)} | say_added(words, path, collection, made))
     if dry_run:
         words.say("nothing was added: --dry-run")
     if options["as_json"]:
@@ -243,7 +238,7 @@ def _change(
             f"the project has no items {named}; nothing was done. Ids are in the first column of "
             "clew export groups"
         )
-    changed = [name for name in dict.fromkeys(ids) if _is_aside(items[name]) == back]
+    changed = [name for name in dict.fromkeys(ids) if (items[name].set_aside is None) != back]
     if dry_run or not changed:
         return changed
     if back:
@@ -253,11 +248,7 @@ def _change(
         edit = Edit("set_aside", changed, (), annotator, new_id(), now(), SOURCE, note)
         store.append([edit])
     after = store.items_by_id(changed)
-    return [name for name in changed if _is_aside(after[name]) != back]
-
-
-def _is_aside(item: Item) -> bool:
-    return item.set_aside is not None
+    return [name for name in changed if (after[name].set_aside is None) == back]
 
 
 @click.command()
@@ -295,12 +286,7 @@ def backup(project: Path | None, output: Path | None, as_json: bool, quiet: bool
         try:
             copy = Project.create(output, media=opened.root, name=opened.name)
             store.copy_to(copy.url)
-            for name in ("vectors", "distances.npz"):
-                source = opened.folder / name
-                if source.is_dir():
-                    shutil.copytree(source, copy.folder / name)
-                elif source.is_file():
-                    shutil.copy2(source, copy.folder / name)
+            copy_vectors(opened.folder, copy.folder)
             with copy.open_store() as made:
                 counts = made.counts()
         except BaseException:

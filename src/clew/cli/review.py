@@ -74,7 +74,23 @@ def review(ctx: click.Context, /, project: Path | None, **options: Any) -> None:
     words = Words(quiet=quiet, verbose=options["verbose"])
     with project_and_store(project) as (opened, store):
         if options["take_back"]:
-            _take_back(store, options["take_back"], options["annotator"])
+            from clew.answers import Retraction
+
+            for each in options["take_back"]:
+                logged = store.entry(each)
+                if logged is None or not logged.is_standing:
+                    what = (
+                        "there is no answer"
+                        if logged is None
+                        else "it was taken back before: the answer"
+                    )
+                    raise InvalidParameterError(f"{what} {each!r}; clew review --json lists ids")
+            store.append(
+                [
+                    Retraction(each, options["annotator"], source=SOURCE)
+                    for each in options["take_back"]
+                ]
+            )
             words.say(
                 f"took back {counted(len(options['take_back']), 'answer')}; clew group learns it"
             )
@@ -196,11 +212,10 @@ def _record(doubt: Doubt, changes: Sequence[Change]) -> dict[str, Any]:
     (record,) = doubt_records([doubt])
     return {
         "id": record["entry"],
-        **{name: record[name] for name in ("kind", "items")},
+        **{name: record[name] for name in ("kind", "items", "p_wrong", "reason", "chain")},
         "answer": _said(entry),
         "annotator": entry.annotator,
         "at": entry.at,
-        **{name: record[name] for name in ("p_wrong", "reason", "chain")},
         "changes": [
             {"key": change.key, "does": change.does, "preview": change.preview}
             for change in changes
@@ -228,9 +243,11 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
     named = [printable(str(name)) for name in items_of(entry)]
     more = f" and {len(named) - MOST_MOVED:,} more" if len(named) > MOST_MOVED else ""
     who = printable(entry.annotator) or "somebody"
+    # A time of the log is 2026-03-01T10:05:00.000Z.
+    when = f" on {entry.at[:10]} at {entry.at[11:16]} UTC" if entry.at else ""
     lines = [
         f"{number} of {n}: {', '.join(named[:MOST_MOVED])}{more}",
-        f"    {who} said {printable(_said(entry))}{_when(entry.at)}; wrong with probability "
+        f"    {who} said {printable(_said(entry))}{when}; wrong with probability "
         f"{doubt.p_wrong:.2f}  [{entry.id}]",
     ]
     if doubt.reason:
@@ -243,11 +260,6 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
         if change.preview is not None
     ]
     return "\n".join(lines)
-
-
-def _when(at: str) -> str:
-    """Write a time of the log, 2026-03-01T10:05:00.000Z, as people do."""
-    return f" on {at[:10]} at {at[11:16]} UTC" if at else ""
 
 
 def _moves(preview: Mapping[str, Any]) -> str:
@@ -280,16 +292,3 @@ def _asked(store: Store, changes: Sequence[Change]) -> bool:
     if key in change_of:
         store.append([change_of[key].entry])
     return bool(key != "q")
-
-
-def _take_back(store: Store, ids: Sequence[str], annotator: str) -> None:
-    from clew.answers import Retraction
-
-    for each in ids:
-        logged = store.entry(each)
-        if logged is None or not logged.is_standing:
-            what = (
-                "there is no answer" if logged is None else "it was taken back before: the answer"
-            )
-            raise InvalidParameterError(f"{what} {each!r}; clew review --json lists ids")
-    store.append([Retraction(each, annotator, source=SOURCE) for each in ids])

@@ -106,7 +106,15 @@ def subclusters(ctx: click.Context, /, **options: Any) -> None:
     is_project = take_project(ctx, options, "a file of rows")
     if options["n_groups"] is None and not is_project:
         raise click.UsageError("--n-groups is missing: how many subclusters are there?")
-    _check(ctx, options)
+    if options["images"] is not None:
+        if options["report"] is None:
+            raise click.UsageError("--images has no effect without --report")
+        if options["distances"]:
+            raise click.UsageError("--images needs features, which are pixels, not --distances")
+        if not is_given(ctx, "standardize"):
+            options["standardize"] = "no"
+    check_standardize(ctx)
+    check_outputs(options, INPUTS, OUTPUTS, "subclusters.csv")
     if options["n_groups"] is None:
         summary = _of_groups(options)
     else:
@@ -144,16 +152,3 @@ def _of_groups(options: dict[str, Any]) -> dict[str, Any]:
         "rows": len(lines),
         "output": None if output is None else str(output),
     }
-
-
-def _check(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Refuse options without effect, and outputs that would overwrite another file."""
-    if options["images"] is not None:
-        if options["report"] is None:
-            raise click.UsageError("--images has no effect without --report")
-        if options["distances"]:
-            raise click.UsageError("--images needs features, which are pixels, not --distances")
-        if not is_given(ctx, "standardize"):
-            options["standardize"] = "no"
-    check_standardize(ctx)
-    check_outputs(options, INPUTS, OUTPUTS, "subclusters.csv")

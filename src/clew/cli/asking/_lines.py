@@ -47,13 +47,22 @@ def status_of(session: Session, progress: AskProgress) -> Status:
     sizes = np.sort(np.bincount(result.labels_[result.labels_ >= 0]))[::-1].tolist()
     shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
     shown = sizes_words(sizes, "item") if sizes[0] == sizes[-1] else f"{shown} items"
+    pace = "" if progress.pace is None else f", {progress.pace:.0f} s each"
+    sure = result.confidence_
+    unsure = counted(int((sure < 0.5).sum()), "item")
+    found = []
+    for person in result.annotators_:
+        if person.agreement_with_self is not None:
+            who = f"{printable(person.name)} with oneself" if person.name else "with oneself"
+            repeats = counted(person.n_repeats, "repeated question")
+            found.append((who, f"{person.agreement_with_self.value:.0%}, from {repeats}"))
     lines = [
-        ("answers", str(progress.n_answers) + _pace(progress)),
+        ("answers", str(progress.n_answers) + pace),
         ("groups", f"{len(sizes)}, of {shown}"),
         *([("numbers", numbers)] if (numbers := _numbers(result)) else []),
-        ("how sure", _sureness(result)),
+        ("how sure", f"{sure.mean():.0%} on average; {unsure} below 50%"),
         ("agreement", _agreement(result)),
-        *_with_oneself(result),
+        *found,
         *_left_out(session, result),
         ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
         ("advice", str(result.stop_)),
@@ -115,10 +124,6 @@ def status_facts(session: Session, progress: AskProgress) -> dict[str, Any]:
     }
 
 
-def _pace(progress: AskProgress) -> str:
-    return "" if progress.pace is None else f", {progress.pace:.0f} s each"
-
-
 def _numbers(result: SessionResult) -> str:
     """Compare the number of groups with its alternatives; empty if there are none."""
     if result.n_violated_ is None:
@@ -128,29 +133,12 @@ def _numbers(result: SessionResult) -> str:
     return about_numbers(violated, result.n_clusters_probabilities_)
 
 
-def _sureness(result: SessionResult) -> str:
-    sure = result.confidence_
-    n_unsure = int((sure < 0.5).sum())
-    return f"{sure.mean():.0%} on average; {counted(n_unsure, 'item')} below 50%"
-
-
 def _agreement(result: SessionResult) -> str:
     if result.quality_ is None:
         return "not known yet: it is estimated from questions asked at random"
     jaccard = result.quality_.jaccard
     checks = counted(result.quality_.n_checks, "random question")
     return f"{jaccard.value:.0%} ({jaccard.low:.0%} to {jaccard.high:.0%}), from {checks}"
-
-
-def _with_oneself(result: SessionResult) -> list[tuple[str, str]]:
-    """Say how often people answer a repeated question as before."""
-    found = []
-    for person in result.annotators_:
-        if person.agreement_with_self is not None:
-            who = f"{printable(person.name)} with oneself" if person.name else "with oneself"
-            repeats = counted(person.n_repeats, "repeated question")
-            found.append((who, f"{person.agreement_with_self.value:.0%}, from {repeats}"))
-    return found
 
 
 def bad_items(session: Session) -> list[str]:

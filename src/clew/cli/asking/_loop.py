@@ -19,13 +19,12 @@ from numpy.random import RandomState
 
 from clew._warnings import silenced
 from clew.answers import Answer, Entry, Kind, Question, as_origin
-from clew.cli._models import features_for
+from clew.cli._models import session_data
 from clew.cli._project_rows import StoreLog
 from clew.cli._reading import RowsJob
-from clew.cli._rows import Rows, Standardize
+from clew.cli._rows import Rows
 from clew.cli.asking._replies import Asked, Command
 from clew.exceptions import ClewError, InvalidDataError
-from clew.questions import Guided
 from clew.session import Session
 from clew.store import AnswerFile
 
@@ -181,7 +180,10 @@ class AskLoop:
         if (drawn := self._drawn()) is not None:
             return drawn
         session = self.session
-        self._take_new(session)
+        if new := self.file.read_new():  # of other programs
+            session.apply(new)
+            if any(entry.revokes for entry in new):
+                self._forget_estimate()
         questions = session.ask(1, annotator=self.annotator)
         if questions and self._following is not None:
             self._following.write(questions[0])
@@ -225,7 +227,16 @@ class AskLoop:
             elif reply.name == "open":
                 self.screen.open()
             else:
-                self._status()
+                # Show what is known until the person continues; take doubtful answers back.
+                session = self.session
+                while (answer := self.screen.status(session, self.progress)) is not None:
+                    for entry in self.file.standing:
+                        if entry.id == (answer.edit or answer.id) and (
+                            written := self._revoke(entry)
+                        ):
+                            session.apply([written])
+                            self.screen.say("taken back")
+                self._forget_estimate()  # what was shown is newer
 
     def _answered(self, asked: Asked, reply: str, ms: int) -> bool:
         question = asked.question
@@ -294,31 +305,12 @@ class AskLoop:
         self.is_unsaved = True
         self.screen.refused(f"{self.file.path}: {error.strerror or error}")
 
-    def _status(self) -> None:
-        """Show what is known until the person continues; take doubtful answers back."""
-        session = self.session
-        while (answer := self.screen.status(session, self.progress)) is not None:
-            for entry in self.file.standing:
-                if entry.id == (answer.edit or answer.id) and (written := self._revoke(entry)):
-                    session.apply([written])
-                    self.screen.say("taken back")
-        self._forget_estimate()  # what was shown is newer
-
-    def _take_new(self, session: Session) -> None:
-        """Take what other programs have appended to the file."""
-        if new := self.file.read_new():
-            session.apply(new)
-            if any(entry.revokes for entry in new):
-                self._forget_estimate()
-
     def _shown(self, question: Question) -> Asked:
         """Draw the order in which the items are shown."""
         n = len(self.file.entries)
         random = RandomState((self.seed + 7919 * n) % 2**32)
         first = question.rows[:1] if question.kind == "triplet" else ()
-        if (
-            question.parts
-        ):  # groups are in the order of their probabilities, members in a random one
+        if question.parts:  # groups are in the order of their probabilities
             first = question.rows
         others = random.permutation(question.rows[len(first) :]).tolist()
         ids = self.file.ids
@@ -366,33 +358,22 @@ class NextQuestion:
                 return None
             rows = tuple(self._file.ids.index(name) for name in kept["items"])
             return Question(
-                kept["kind"],
-                rows,
-                as_origin(kept["origin"]),
-                parts=tuple(kept["parts"]),
-                repeat=kept["repeat"],
-                check=kept["check"],
-                examples=tuple(kept["examples"]),
-            )
+                kept["kind"], rows, as_origin(kept["origin"]), parts=tuple(kept["parts"]),
+                repeat=kept["repeat"], check=kept["check"], examples=tuple(kept["examples"]),
+            )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError, ClewError):
             return None
 
     def write(self, question: Question) -> None:
         """Keep a question, unless that is impossible."""
-        names = [self._file.ids[row] for row in question.rows]
-        kept = {
-            "kind": question.kind,
-            "items": names,
-            "origin": question.origin,
-            "parts": question.parts,
-            "repeat": question.repeat,
-            "check": question.check,
-            "examples": question.examples,
-        }
+        names = ("kind", "origin", "parts", "repeat", "check", "examples")
+        kept = {name: getattr(question, name) for name in names}
+        kept["items"] = [self._file.ids[row] for row in question.rows]
+        kept["state"] = self._state()
         partial = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            partial.write_text(json.dumps(kept | {"state": self._state()}), encoding="utf-8")
+            partial.write_text(json.dumps(kept), encoding="utf-8")
             partial.replace(self._path)
 
     def _state(self) -> list[Any]:
@@ -406,7 +387,7 @@ def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
         raise InvalidDataError(f"{job.items}: no column can be used as a feature")
     with silenced():  # the user was asked about distances
         session = Session(
-            **_session_data(items, job.standardizes),
+            **session_data(items, job.standardizes)[0],
             ids=items.ids,
             n_clusters=job.n_groups,
             kinds=job.kinds,
@@ -431,11 +412,3 @@ def in_background(function: Callable[[], Session]) -> Future[Session]:
 
     threading.Thread(target=work, daemon=True).start()
     return future
-
-
-def _session_data(items: Rows, standardizes: Standardize) -> dict[str, Any]:
-    """Return the features, and whether to standardize them, or the distances, for `Session`."""
-    if items.is_distances:
-        return {"distances": items.X}
-    features = features_for(Guided(), items.X, standardizes, is_scaled=items.is_scaled)
-    return {"X": features.X, "standardize": features.standardize}

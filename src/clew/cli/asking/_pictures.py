@@ -75,12 +75,9 @@ class Blocks:
         for top, bottom in zip(pixels[::2], pixels[1::2], strict=True):
             yield Segment(left)
             for upper, lower in zip(top.tolist(), bottom.tolist(), strict=True):
-                yield Segment(UPPER, Style.from_color(_color(upper), _color(lower)))
+                colors = Color.from_rgb(*upper), Color.from_rgb(*lower)
+                yield Segment(UPPER, Style.from_color(*colors))
             yield Segment.line()
-
-
-def _color(pixel: Sequence[int]) -> Color:
-    return Color.from_rgb(*pixel)
 
 
 def _fitted(image: Image, width: int, height: int) -> Any:
@@ -101,7 +98,11 @@ class SideBySide:
 
     def write(self, paths: Sequence[Path]) -> Path:
         """Draw images side by side into the file, and return its path."""
-        folder = self._made()
+        if self._folder is None:
+            runtime = os.environ.get("XDG_RUNTIME_DIR")
+            is_there = runtime and os.access(runtime, os.W_OK)
+            self._folder = Path(tempfile.mkdtemp(prefix="clew-", dir=runtime if is_there else None))
+        folder = self._folder
         path = folder / "question.jpg"
         # Replaced at once, so that a viewer never reads half a file.
         partial = folder / f"{secrets.token_hex(4)}.jpg"
@@ -115,30 +116,22 @@ class SideBySide:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def _made(self) -> Path:
-        if self._folder is None:
-            runtime = os.environ.get("XDG_RUNTIME_DIR")
-            is_there = runtime and os.access(runtime, os.W_OK)
-            self._folder = Path(tempfile.mkdtemp(prefix="clew-", dir=runtime if is_there else None))
-        return self._folder
 
-
-def side_by_side(paths: Sequence[Path], height: int = SIDE) -> Image:
+def side_by_side(paths: Sequence[Path]) -> Image:
     """Return images of one height side by side on white."""
     import PIL.Image
 
-    images = [_opened(path) for path in paths]
-    inner = height - 2 * MARGIN
+    inner = SIDE - 2 * MARGIN
     fitted = []
-    for image in images:
+    for image in map(_opened, paths):
         scale = min(inner / image.height, inner / image.width)
         size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
         fitted.append(image.resize(size, reducing_gap=2.0))
     width = MARGIN + len(fitted) * (inner + MARGIN)
-    sheet = PIL.Image.new("RGB", (width, height), PAPER)
+    sheet = PIL.Image.new("RGB", (width, SIDE), PAPER)
     for at, image in enumerate(fitted):
         left = MARGIN + at * (inner + MARGIN) + (inner - image.width) // 2
-        sheet.paste(image, (left, (height - image.height) // 2))
+        sheet.paste(image, (left, (SIDE - image.height) // 2))
     return sheet
 
 
@@ -177,19 +170,15 @@ def cards(
         grid.add_column(width=each)
     inner = max(1, height - 2)
     bodies = [_body(items, row, inner, each - BORDER, protocol) for row in rows]
-    grid.add_row(
-        *(
-            Panel(
-                body,
-                title=_title(label, items, row, each),
-                title_align="left",
-                box=ROUNDED,
-                border_style="dim",
-                width=each,
-            )
-            for body, label, row in zip(bodies, labels, rows, strict=True)
-        )
-    )
+    panels = []
+    for body, label, row in zip(bodies, labels, rows, strict=True):
+        title = Text(label, style="bold not dim")
+        if items.texts is None:
+            name = shortened(items.ids[row], each - cell_len(label) - 8)
+            title.append(f"  {name}", style="not bold not dim")
+        panels.append(Panel(body, box=ROUNDED, title=title, title_align="left",
+                            border_style="dim", width=each))  # fmt: skip
+    grid.add_row(*panels)
     return grid
 
 
@@ -201,18 +190,12 @@ def shortened(name: str, width: int) -> str:
     return name
 
 
-def _title(label: str, items: Rows, row: int, width: int) -> Text:
-    title = Text(label, style="bold not dim")
-    if items.texts is None:
-        name = shortened(items.ids[row], width - cell_len(label) - 8)
-        title.append(f"  {name}", style="not bold not dim")
-    return title
-
-
 def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> RenderableType:
     if items.texts is not None:
-        lines = map(printable, items.texts[row].strip().splitlines())
-        return Text(_cut("\n".join(lines), width * height))
+        text = "\n".join(map(printable, items.texts[row].strip().splitlines()))
+        if len(text) > (most := width * height):
+            text = f"{text[: max(1, most - 30)]} … ({len(text):,} characters)"
+        return Text(text)
     if items.folder is None:
         return Text(printable(items.ids[row]), style="bold")
     if protocol != "blocks":
@@ -221,12 +204,6 @@ def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> Rend
         return Group(Blocks(items.path(row), min(height, (width + 1) // 2)))
     except (ClewError, OSError) as error:
         return Text(f"cannot be shown: {error}")
-
-
-def _cut(text: str, most: int) -> str:
-    return (
-        text if len(text) <= most else f"{text[: max(1, most - 30)]} … ({len(text):,} characters)"
-    )
 
 
 def _table(items: Rows, rows: Sequence[int], labels: Sequence[str], height: int) -> RenderableType:

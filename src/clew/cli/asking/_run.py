@@ -53,7 +53,11 @@ def run(job: AskJob) -> int:
         else:
             status = _ask(job, loop)
     if loop is not None and not loop.is_prepared:
-        _exit_at_once(status)
+        # A thread prepares the session: the usual end would abort in its C++ code.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
     return status
 
 
@@ -154,14 +158,6 @@ def _listed(names: list[str] | None) -> str | None:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
-
-
-def _exit_at_once(status: int) -> None:
-    """End though a thread prepares the session: the usual end would abort in its C++ code."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
 
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")

@@ -6,7 +6,9 @@ import os
 import select
 import signal
 import sys
+import termios
 import time
+import tty
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -119,17 +121,13 @@ class Terminal:
             elif asked.question.kind == "confirm" and isinstance(found, str) and STRANGERS in found:
                 if found == STRANGERS:
                     return " ".join((STRANGERS, *self._ticked))
-                self._tick(key)
+                if key in self._ticked:
+                    self._ticked.remove(key)
+                else:
+                    self._ticked.append(key)
+                self._redraw()
             elif found is not None and key != " ":
                 return found
-
-    def _tick(self, key: str) -> None:
-        """Mark a member as a stranger, or no longer."""
-        if key in self._ticked:
-            self._ticked.remove(key)
-        else:
-            self._ticked.append(key)
-        self._redraw()
 
     def _bad_item(self) -> str:
         """Ask which item cannot be judged; empty if the person goes back."""
@@ -137,8 +135,7 @@ class Terminal:
         asked = self._shown[0]
         labels = labels_of(asked.question.kind, asked.n_groups)
         note = f" Which one cannot be judged? {', '.join(labels)} (any other key: back)"
-        sys.stdout.write("\r\x1b[2K")
-        self._console.print(Text(note, style="bold"), no_wrap=True, overflow="ellipsis", end="")
+        self._last_line(Text(note, style="bold"))
         key = self._keys.read()
         if key in labels:
             return f"{BAD}{key}"
@@ -166,13 +163,15 @@ class Terminal:
         """Say in the last line that a key did not count, so that this does not look like a hang."""
         name = NAMES_OF_KEYS.get(key, key)
         note = f" {printable(name)} was held back, because {why}: press it again"
-        sys.stdout.write("\r\x1b[2K")
-        self._console.print(Text(note, style="bold"), no_wrap=True, overflow="ellipsis", end="")
+        self._last_line(Text(note, style="bold"))
 
     def wait(self) -> None:
         """Show in the last line that the next question is being prepared."""
         note = f"{self._note}   " if self._note else ""
-        text = Text.assemble((f" {note}", "bold"), ("preparing the next question", "dim"))
+        preparing = ("preparing the next question", "dim")
+        self._last_line(Text.assemble((f" {note}", "bold"), preparing))
+
+    def _last_line(self, text: Text) -> None:
         sys.stdout.write("\r\x1b[2K")
         self._console.print(text, no_wrap=True, overflow="ellipsis", end="")
 
@@ -212,15 +211,11 @@ class Terminal:
             console.print(Text(" No answer looks wrong."))
             console.print()
             self._bar([], [("Enter", "go on")])
-        return self._chosen(status)
-
-    def _chosen(self, status: Any) -> Answer | None:
         self._keys.shown()
         while True:
             key = self._keys.read()
             if key.isdecimal() and 0 < int(key) <= len(status.doubts):
-                answer: Answer = status.result.doubtful_[int(key) - 1].answer
-                return answer
+                return status.result.doubtful_[int(key) - 1].answer
             if key in ("\r", "\n", "\x1b", "q", "\x04", " "):
                 return None
 
@@ -241,7 +236,14 @@ class Terminal:
         has_images = self._items.folder is not None
         self._bar(keys, commands_of(has_images=has_images, n_answers=progress.n_answers))
         self._bar([], [(key.key, key.label) for key in (*FLAGS, BAD_KEY)])
-        self._footer(progress)
+        if early := too_early(progress):
+            left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
+        else:
+            left = progress.left or "estimating how many are left"
+            left += "    Enter: how sure the groups are"
+        text = Text(f" {self._note}   " if self._note else " ", style="bold")
+        text.append(left, style="not bold dim")
+        self._console.print(text, no_wrap=True, overflow="ellipsis", end="")
 
     def _draw(self, asked: Asked) -> None:
         """Draw the items of a question."""
@@ -297,16 +299,6 @@ class Terminal:
         )
         self._console.rule(style="dim")
 
-    def _footer(self, progress: AskProgress) -> None:
-        if early := too_early(progress):
-            left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
-        else:
-            left = progress.left or "estimating how many are left"
-            left += "    Enter: how sure the groups are"
-        text = Text(f" {self._note}   " if self._note else " ", style="bold")
-        text.append(left, style="not bold dim")
-        self._console.print(text, no_wrap=True, overflow="ellipsis", end="")
-
     def _bar(self, answers: list[tuple[str, str]], others: list[tuple[str, str]]) -> None:
         """Print the keys and what they do."""
         text = Text(" ")
@@ -337,18 +329,14 @@ class Keys:
         self._last, self._last_at, self._shown_at = "", 0.0, 0.0
 
     def __enter__(self) -> Self:
-        import termios
-
         self._saved = termios.tcgetattr(self._input)
-        self._set()
+        tty.setcbreak(self._input)
         for name in ("SIGWINCH", "SIGCONT"):
             number = getattr(signal, name)
             self._handlers[number] = signal.signal(number, self._changed)
         return self
 
     def __exit__(self, *_: object) -> None:
-        import termios
-
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         try:
@@ -387,29 +375,19 @@ class Keys:
         if not data:
             return END
         if data == ESCAPE.encode():
-            return self._escape()
+            # The rest of an escape sequence, such as that of an arrow key.
+            while select.select([self._input], [], [], 0.02)[0]:
+                if os.read(self._input, 1).isalpha():
+                    break
+            return ESCAPE
         n_more = sum(data[0] >= first for first in (0xC0, 0xE0, 0xF0))
         for _ in range(n_more):
             data += os.read(self._input, 1)
         return data.decode("utf-8", "replace")
 
-    def _escape(self) -> str:
-        """Read the rest of an escape sequence, such as that of an arrow key."""
-        while select.select([self._input], [], [], 0.02)[0]:
-            if os.read(self._input, 1).isalpha():
-                break
-        return ESCAPE
-
-    def _set(self) -> None:
-        import tty
-
-        tty.setcbreak(self._input)
-
     def _changed(self, number: int, _: FrameType | None) -> None:
-        import termios
-
         # A terminal that closes sends SIGCONT after SIGHUP, and cannot be drawn on any more.
         with suppress(termios.error, OSError):
             if number == getattr(signal, "SIGCONT", None):
-                self._set()
+                tty.setcbreak(self._input)
             self._redraw()
