@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib import resources
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -66,6 +67,14 @@ class Database:
         with errors_of(self.engine), self._exclusive(), self.engine.connect() as connection:
             return work(connection)
 
+    def rows(self, statement: sa.Executable) -> Sequence[sa.Row[Any]]:
+        """Return the rows of a statement."""
+        return self.read(lambda connection: connection.execute(statement).all())
+
+    def first(self, statement: sa.Executable) -> sa.Row[Any] | None:
+        """Return the first row of a statement."""
+        return self.read(lambda connection: connection.execute(statement).first())
+
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Write in one transaction, perhaps shared with others, and return when it is on disk."""
         future: Future[Any] = Future()
@@ -76,9 +85,8 @@ class Database:
 
     def changes(self) -> dict[Topic, int]:
         """Read the counters."""
-        statement = sa.select(ChangeRow.topic, ChangeRow.number)
-        rows = self.read(lambda connection: connection.execute(statement).all())
-        return {cast(Topic, topic): number for topic, number in rows}
+        rows = self.rows(sa.select(ChangeRow.topic, ChangeRow.number))
+        return {cast(Topic, row.topic): row.number for row in rows}
 
     def wait(self, seconds: float) -> None:
         """Wait until this process or, on PostgreSQL, another one has written, or for a while."""
@@ -333,6 +341,18 @@ def _on_connect(connection: Any, _record: object) -> None:
 def _on_begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def record_of(cls: type[T], row: sa.Row[Any]) -> T:
+    """Make a record of a row that has its fields as columns; lists become tuples."""
+    found = {field.name: row._mapping[field.name] for field in fields(cast(Any, cls))}
+    return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in found.items()})
+
+
+def values_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a record as JSON has them."""
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
 
 
 class SqlPart(Store):

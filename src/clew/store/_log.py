@@ -40,6 +40,8 @@ T = TypeVar("T")
 _LATER = aliased(LogRow)
 IS_REVOKED = sa.exists().where(_LATER.revokes == LogRow.id)
 ENTRIES = sa.select(LogRow.seq, LogRow.line, IS_REVOKED)
+#: Whether a row of the log is an answer that no other entry revokes.
+IS_STANDING_ANSWER = LogRow.question.is_not(None) & ~IS_REVOKED
 
 
 def chunks(values: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
@@ -62,13 +64,6 @@ def names_of(entry: Entry) -> tuple[str, ...]:
     return tuple(map(str, items_of(entry)))
 
 
-def standing_answers() -> sa.ColumnElement[bool]:
-    """Whether a row of the log is an answer that no other entry revokes."""
-    later = aliased(LogRow)
-    is_revoked = sa.exists().where(later.revokes == LogRow.id)
-    return LogRow.question.is_not(None) & ~is_revoked
-
-
 # Statements of each answer, made once.
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 LAST_SEQ = sa.select(sa.func.max(LogRow.seq))
@@ -76,7 +71,7 @@ ROWS = sa.select(ItemRow.id, ItemRow.row).where(ItemRow.id.in_(_IDS))
 LINES = sa.select(LogRow.id, LogRow.line).where(LogRow.id.in_(_IDS))
 GIVEN = (
     sa.select(LogRow.annotator, LogRow.question, LogRow.id, LogRow.value)
-    .where(LogRow.question.in_(sa.bindparam("keys", expanding=True)), standing_answers())
+    .where(LogRow.question.in_(sa.bindparam("keys", expanding=True)), IS_STANDING_ANSWER)
     .order_by(LogRow.seq)
 )
 NAMES = sa.select(AnnotatorRow.name).where(
@@ -100,7 +95,7 @@ def append(
         first = connection.execute(LAST_SEQ).scalar() or 0
         new: list[dict[str, Any]] = []
         about: list[dict[str, int]] = []
-        set_aside: list[tuple[bool, Entry]] = []
+        set_aside: list[Edit | Retraction] = []
         for entry in part:
             status: Status = "stored"
             if entry.id in lines:
@@ -124,14 +119,14 @@ def append(
             if isinstance(entry, Retraction) or (
                 isinstance(entry, Edit) and entry.kind == "set_aside"
             ):
-                set_aside.append((isinstance(entry, Edit), entry))
+                set_aside.append(entry)
         if new:
             connection.execute(NEW_ENTRY, new)
             if about:
                 connection.execute(NEW_ABOUT, about)
             transaction.topics.add("log")
             _add_annotators(transaction, part)
-        for _, entry in set_aside:
+        for entry in set_aside:
             _set_aside(transaction, entry)
     return statuses
 
@@ -186,7 +181,7 @@ def last_answer(connection: Connection, annotator: str) -> Logged | None:
     """Return the last answer of a person that stands."""
     statement = (
         sa.select(LogRow.seq, LogRow.line)
-        .where(LogRow.annotator == annotator, standing_answers())
+        .where(LogRow.annotator == annotator, IS_STANDING_ANSWER)
         .order_by(LogRow.seq.desc())
         .limit(1)
     )

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from clew.exceptions import InvalidParameterError
-from clew.store._database import SqlPart, Transaction
+from clew.store._database import SqlPart, Transaction, record_of
 from clew.store._models import AnnotatorRow, TokenRow
 from clew.store.base import Annotator, Role, Token, TokenKind
 
@@ -24,7 +24,6 @@ class SqlPeople(SqlPart):
         if not annotator.name.strip():
             raise InvalidParameterError("an annotator needs a name")
         values = asdict(annotator)
-        values["kinds"] = None if annotator.kinds is None else list(annotator.kinds)
 
         def work(transaction: Transaction) -> None:
             connection = transaction.connection
@@ -38,14 +37,12 @@ class SqlPeople(SqlPart):
 
     def annotators(self) -> list[Annotator]:
         statement = sa.select(*AnnotatorRow.__table__.columns).order_by(AnnotatorRow.number)
-        return self._database.read(
-            lambda connection: [_annotator_of(row) for row in connection.execute(statement)]
-        )
+        return [record_of(Annotator, row) for row in self._database.rows(statement)]
 
     def annotator(self, name: str) -> Annotator | None:
         statement = sa.select(*AnnotatorRow.__table__.columns).where(AnnotatorRow.name == name)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
-        return None if row is None else _annotator_of(row)
+        row = self._database.first(statement)
+        return None if row is None else record_of(Annotator, row)
 
     def make_token(
         self,
@@ -84,9 +81,9 @@ class SqlPeople(SqlPart):
             row = connection.execute(
                 columns.where(TokenRow.secret == hashed(secret.encode()), TokenRow.kind == kind)
             ).first()
-            token = None if row is None else _token_of(row)
-            if token is None or token.is_revoked:
+            if row is None or row.is_revoked:
                 return None
+            token = record_of(Token, row)
             if token.expires is not None and token.expires < self._now():
                 return None
             if token.parent is not None:
@@ -107,9 +104,7 @@ class SqlPeople(SqlPart):
         statement = sa.select(*TokenRow.__table__.columns).order_by(TokenRow.created.desc())
         if annotator is not None:
             statement = statement.where(TokenRow.annotator == annotator)
-        return self._database.read(
-            lambda connection: [_token_of(row) for row in connection.execute(statement)]
-        )
+        return [record_of(Token, row) for row in self._database.rows(statement)]
 
     def revoke_token(self, id: str) -> bool:
         def work(transaction: Transaction) -> bool:
@@ -122,18 +117,6 @@ class SqlPeople(SqlPart):
             return transaction.connection.execute(statement).rowcount > 0
 
         return self._database.write(work)
-
-
-def _annotator_of(row: Any) -> Annotator:
-    kinds = None if row.kinds is None else tuple(row.kinds)
-    return Annotator(row.name, row.kind, row.role, row.is_active, row.code, row.note, kinds)
-
-
-def _token_of(row: Any) -> Token:
-    return Token(
-        row.id, row.kind, row.annotator, row.role, row.created, row.expires, row.is_revoked,
-        row.parent, row.scope,
-    )  # fmt: skip
 
 
 def hashed(content: bytes) -> str:

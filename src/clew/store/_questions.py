@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection, Row
 
 from clew.answers import Answer, Kind, Question, entry_from_json
 from clew.store._database import Transaction
-from clew.store._log import LAST_SEQ, chunks, key_of, standing_answers
+from clew.store._log import IS_STANDING_ANSWER, LAST_SEQ, chunks, key_of
 from clew.store._models import ItemRow, LeaseRow, LogRow, PoolRow
 from clew.store.base import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
 
@@ -43,7 +43,7 @@ OPEN_LEASES = sa.select(*LeaseRow.__table__.columns).where(
     LeaseRow.question.in_(_QUESTIONS), LeaseRow.state != "answered"
 )
 ANSWERED = sa.select(LogRow.question, LogRow.annotator).where(
-    LogRow.question.in_(_QUESTIONS), standing_answers()
+    LogRow.question.in_(_QUESTIONS), IS_STANDING_ANSWER
 )
 WANTED = (
     sa.select(*LeaseRow.__table__.columns)
@@ -299,10 +299,8 @@ def read_pool(connection: Connection) -> list[Suggestion]:
         Suggestion(
             question_from_json(row.body), row.is_check, row.probability, row.score, row.revision
         )
-        for row in connection.execute(
-            sa.select(*PoolRow.__table__.columns).order_by(PoolRow.rank)
-        )
-    ]  # fmt: skip
+        for row in connection.execute(POOL)
+    ]
 
 
 def _set_state(connection: Connection, tokens: Sequence[str], state: str) -> None:
@@ -349,7 +347,7 @@ def _drawn_repeat(
             LogRow.annotator == annotator,
             LogRow.kind.in_([kind for kind in kinds if kind in ("pair", "triplet", "odd_one_out")]),
             LogRow.repeat == 0,
-            standing_answers(),
+            IS_STANDING_ANSWER,
         )
         .order_by(LogRow.seq)
         .limit(max(n_given - STALE_AFTER, 0))

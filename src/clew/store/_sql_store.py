@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from clew.answers import Answer, Entry, Kind, Question, Retraction
 from clew.exceptions import InvalidArgumentError, InvalidParameterError, StoreError
 from clew.items import Item
 from clew.store import _log as log, _questions as questions
-from clew.store._database import Database, Transaction, errors_of
+from clew.store._database import Database, Transaction, errors_of, record_of, values_of
 from clew.store._models import (
     AnnotatorRow,
     Base,
@@ -69,11 +70,11 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
                 before = _items_by_id(connection, [item.id for item in part])
                 new, changed = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
                 for item in part:
-                    values = _values_of(item)
+                    values = values_of(item)
                     if item.id in before:
                         old = before[item.id]
                         values["set_aside"] = old.set_aside
-                        if values != _values_of(old):
+                        if values != values_of(old):
                             changed[item.id] = values
                     elif item.id in new:
                         new[item.id] |= values
@@ -99,17 +100,14 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
             .order_by(ItemRow.row)
             .limit(limit)
         )
-        return self._database.read(
-            lambda connection: [_item_of(row) for row in connection.execute(statement)]
-        )
+        return [record_of(Item, row) for row in self._database.rows(statement)]
 
     def items_by_id(self, ids: Iterable[str]) -> dict[str, Item]:
         names = list(ids)
         return self._database.read(lambda connection: _items_by_id(connection, names))
 
     def item_ids(self) -> list[str]:
-        statement = sa.select(ItemRow.id).order_by(ItemRow.row)
-        return self._database.read(lambda connection: list(connection.execute(statement).scalars()))
+        return [row.id for row in self._database.rows(sa.select(ItemRow.id).order_by(ItemRow.row))]
 
     # Log -----------------------------------------------------------------------------------
 
@@ -127,18 +125,11 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> list[Logged]:
-        return self._database.read(
-            lambda connection: log.read_log(
-                connection,
-                after=after,
-                before=before,
-                annotator=annotator,
-                items=items,
-                only_standing=only_standing,
-                newest_first=newest_first,
-                limit=limit,
-            )
-        )
+        read = partial(
+            log.read_log, after=after, before=before, annotator=annotator, items=items,
+            only_standing=only_standing, newest_first=newest_first, limit=limit,
+        )  # fmt: skip
+        return self._database.read(read)
 
     def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
         names = list(ids)
@@ -179,7 +170,7 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
             by_annotator, by_value = Counter[str](), Counter[str]()
             statement = (
                 sa.select(LogRow.annotator, LogRow.kind, LogRow.value, sa.func.count())
-                .where(log.standing_answers())
+                .where(log.IS_STANDING_ANSWER)
                 .group_by(LogRow.annotator, LogRow.kind, LogRow.value)
             )
             for annotator, kind, value, n in connection.execute(statement):
@@ -257,7 +248,7 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
 
     def find_lease(self, token: str) -> Lease | None:
         statement = sa.select(*LeaseRow.__table__.columns).where(LeaseRow.token == token)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
+        row = self._database.first(statement)
         return None if row is None else questions.lease_of(row)
 
     def release(self, annotator: str, tokens: Sequence[str] | None = None) -> int:
@@ -281,16 +272,13 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
         )
 
     def wanted(self) -> list[Lease]:
-        return self._database.read(
-            lambda connection: list(map(questions.lease_of, connection.execute(questions.WANTED)))
-        )
+        return list(map(questions.lease_of, self._database.rows(questions.WANTED)))
 
     def leases(self) -> list[Lease]:
-        return self._database.read(
-            lambda connection: [
-                questions.lease_of(row) for row in questions.live_leases(connection, self._now())
-            ]
+        live = self._database.read(
+            lambda connection: questions.live_leases(connection, self._now())
         )
+        return list(map(questions.lease_of, live))
 
     def pool(self) -> list[Suggestion]:
         return self._database.read(questions.read_pool)
@@ -364,7 +352,14 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
                             transaction.connection.execute(
                                 sa.insert(table), [dict(row) for row in part]
                             )
-                    _set_serial(transaction.connection)
+                    # PostgreSQL numbers further jobs after those that were copied.
+                    if transaction.connection.dialect.name == "postgresql":
+                        transaction.connection.execute(
+                            sa.text(
+                                "SELECT setval(pg_get_serial_sequence('jobs', 'id'), "
+                                "greatest((SELECT max(id) FROM jobs), 1))"
+                            )
+                        )
 
             self._database.read(copy)
 
@@ -372,32 +367,19 @@ class SqlStore(SqlPeople, SqlResults, SqlWork):
         self._database.close()
 
 
-def _set_serial(connection: Connection) -> None:
-    """Let PostgreSQL number further jobs after those that were copied."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(
-            sa.text(
-                "SELECT setval(pg_get_serial_sequence('jobs', 'id'), "
-                "greatest((SELECT max(id) FROM jobs), 1))"
-            )
-        )
-
-
 def _check_setting(name: str, value: Any) -> None:
+    number = value if isinstance(value, int) and not isinstance(value, bool) else -1
     allowed = {
-        "overlap": "a whole number of 1 or more",
-        "repeat_every": "0, or a whole number",
-        "kinds": "a list of kinds of questions that is not empty",
-    }
-    is_right = {
-        "overlap": lambda: isinstance(value, int) and not isinstance(value, bool) and value > 0,
-        "repeat_every": lambda: (
-            isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        "overlap": (number > 0, "a whole number of 1 or more"),
+        "repeat_every": (number >= 0, "0, or a whole number"),
+        "kinds": (
+            isinstance(value, list | tuple) and len(value) > 0,
+            "a list of kinds of questions that is not empty",
         ),
-        "kinds": lambda: isinstance(value, list | tuple) and len(value) > 0,
     }
-    if name in allowed and not is_right[name]():
-        raise InvalidParameterError(f"setting {name}={value!r}: it must be {allowed[name]}")
+    is_right, what = allowed.get(name, (True, ""))
+    if not is_right:
+        raise InvalidParameterError(f"setting {name}={value!r}: it must be {what}")
 
 
 def _settings(connection: Connection) -> dict[str, Any]:
@@ -405,30 +387,10 @@ def _settings(connection: Connection) -> dict[str, Any]:
     return {**SETTINGS, **{row.name: row.value for row in rows}}
 
 
-def _values_of(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "kind": item.kind,
-        "path": item.path,
-        "region": None if item.region is None else list(item.region),
-        "text": item.text,
-        "columns": dict(item.columns),
-        "meta": dict(item.meta),
-        "hash": item.hash,
-        "set_aside": item.set_aside,
-    }
-
-
-def _item_of(row: Any) -> Item:
-    return Item(
-        row.id, row.kind, row.path, None if row.region is None else tuple(row.region), row.text,
-        row.columns, row.meta, row.hash, row.set_aside,
-    )  # fmt: skip
-
-
 def _items_by_id(connection: Connection, ids: Sequence[str]) -> dict[str, Item]:
     found: dict[str, Item] = {}
     for part in log.chunks(ids):
         statement = sa.select(*ItemRow.__table__.columns).where(ItemRow.id.in_(part))
-        found |= {row.id: _item_of(row) for row in connection.execute(statement)}
+        rows = connection.execute(statement)
+        found |= {row.id: record_of(Item, row) for row in rows}
     return found

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 
 from clew.exceptions import InvalidParameterError, LeaseLostError
 from clew.store import _log as log
-from clew.store._database import SqlPart, Transaction
+from clew.store._database import SqlPart, Transaction, record_of
 from clew.store._models import ArtifactRow, GroupRow, JobRow, ResultRow, WorkerRow
 from clew.store._people import hashed
 from clew.store.base import WORKER_SECONDS, Group, Job, JobStatus, StoredResult, WorkerState
@@ -35,9 +35,7 @@ class SqlResults(SqlPart):
         if not also_gone:
             newest = sa.select(sa.func.max(ResultRow.revision)).scalar_subquery()
             statement = statement.where(GroupRow.last_revision == newest)
-        return self._database.read(
-            lambda connection: [_group_of(row) for row in connection.execute(statement)]
-        )
+        return [record_of(Group, row) for row in self._database.rows(statement)]
 
     def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
         values = {"name": name, "note": note}
@@ -52,7 +50,7 @@ class SqlResults(SqlPart):
             if row is None:
                 raise InvalidParameterError(f"there is no group {id}; groups() lists them")
             transaction.topics.add("groups")
-            return _group_of(row)
+            return record_of(Group, row)
 
         return self._database.write(work)
 
@@ -111,7 +109,7 @@ class SqlResults(SqlPart):
 
     def artifact(self, name: str) -> tuple[int, bytes] | None:
         statement = sa.select(*ArtifactRow.__table__.columns).where(ArtifactRow.name == name)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
+        row = self._database.first(statement)
         if row is None or hashed(row.content) != row.sha256:
             return None
         return row.revision, row.content
@@ -135,16 +133,14 @@ class SqlWork(SqlPart):
 
     def job(self, id: int) -> Job | None:
         statement = sa.select(*JobRow.__table__.columns).where(JobRow.id == id)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
+        row = self._database.first(statement)
         return None if row is None else _job_of(row)
 
     def jobs(self, *, status: JobStatus | None = None, limit: int = 100) -> list[Job]:
         statement = sa.select(*JobRow.__table__.columns).order_by(JobRow.id.desc()).limit(limit)
         if status is not None:
             statement = statement.where(JobRow.status == status)
-        return self._database.read(
-            lambda connection: [_job_of(row) for row in connection.execute(statement)]
-        )
+        return [_job_of(row) for row in self._database.rows(statement)]
 
     def take_job(self, worker: str) -> Job | None:
         def work(transaction: Transaction) -> Job | None:
@@ -240,14 +236,11 @@ class SqlWork(SqlPart):
         self._database.write(work)
 
     def worker(self) -> WorkerState | None:
-        statement = sa.select(*WorkerRow.__table__.columns)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
+        row = self._database.first(sa.select(*WorkerRow.__table__.columns))
         if row is None:
             return None
         is_alive = row.token is not None and _is_alive(row.heartbeat, self._now())
-        return WorkerState(
-            row.name, row.heartbeat, is_alive, row.state, row.detail, row.revision
-        )  # fmt: skip
+        return WorkerState(row.name, row.heartbeat, is_alive, row.state, row.detail, row.revision)
 
 
 def _is_alive(heartbeat: float, now: float) -> bool:
@@ -273,13 +266,6 @@ def _job_of(row: Any) -> Job:
     )  # fmt: skip
 
 
-def _group_of(row: Any) -> Group:
-    return Group(
-        row.id, row.name, row.note, row.first_revision, row.last_revision, tuple(row.came_from),
-        row.merged_into,
-    )  # fmt: skip
-
-
 def _newest_result(connection: Connection, revision: int | None = None) -> StoredResult | None:
     statement = sa.select(*ResultRow.__table__.columns)
     if revision is not None:
@@ -294,10 +280,7 @@ def _update_groups(
     connection: Connection, revision: int, body: Mapping[str, Any], before: Mapping[str, Any] | None
 ) -> None:
     """Add new groups, and record from which groups they split and where lost ones went."""
-    now_of = dict(zip(body["ids"], _group_of_each(body), strict=True))
-    then_of = (
-        {} if before is None else dict(zip(before["ids"], _group_of_each(before), strict=True))
-    )
+    now_of, then_of = _group_of_each(body), {} if before is None else _group_of_each(before)
     ids = sorted({group for group in now_of.values() if group is not None})
     stored = connection.execute(sa.select(GroupRow.id, GroupRow.last_revision)).all()
     known = {row.id for row in stored}
@@ -335,6 +318,7 @@ def _update_groups(
         connection.execute(sa.update(GroupRow).where(GroupRow.id == group).values(merged_into=heir))
 
 
-def _group_of_each(body: Mapping[str, Any]) -> list[int | None]:
+def _group_of_each(body: Mapping[str, Any]) -> dict[str, int | None]:
     """Return the lasting id of the group of each item, None for an item in no group."""
-    return [group if group >= 0 else None for group in body["group_ids"]]
+    groups = (group if group >= 0 else None for group in body["group_ids"])
+    return dict(zip(body["ids"], groups, strict=True))
