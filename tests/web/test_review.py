@@ -12,7 +12,7 @@ import pytest
 
 from clew.answers import Answer, Edit, Question, new_id, now
 from clew.store.base import Logged
-from clew.web.pages.telling import said
+from clew.web.pages.drawing import said
 from clew.worker import Worker
 
 

@@ -68,15 +68,20 @@ def person_in(store: Store, settings: WebSettings, request: Request) -> Person |
     return Person(annotator.name, annotator.role, token)
 
 
-def needs(role: Role) -> Callable[[Request], Person]:
-    """Return a dependency: the person, if they have a role."""
+def session_ended() -> Problem:
+    """Return the failure for whoever is not signed in."""
+    return Problem(401, "Your session has ended. Open your link again, or ask for a new one.")
+
+
+def needs(
+    role: Role, nobody: Callable[[], Exception] = session_ended
+) -> Callable[[Request], Person]:
+    """Return a dependency: the person, if they have a role; `nobody` makes the other failure."""
 
     def check(request: Request) -> Person:
         person = person_of(request)
         if person is None:
-            raise Problem(
-                401, "Your session has ended. Open your link again, or ask for a new one."
-            )
+            raise nobody()
         if not person.may(role):
             raise not_found()
         return person
@@ -126,8 +131,11 @@ def sign_in(store: Store, secret: str, name: str = "", code: str = "") -> tuple[
         if found is None:
             store.put_annotator(annotator)
     else:
-        code = code or str(invite.scope.get("code", ""))
-        annotator = _newcomer(store, invite, clean_name(name), code)
+        code, name = code or str(invite.scope.get("code", "")), clean_name(name)
+        if name.casefold() in {one.name.casefold() for one in store.annotators()}:
+            raise Problem(409, f"There is a {name} already; choose another name.")
+        annotator = Annotator(name, role=invite.role, code=code)
+        store.put_annotator(annotator)
     is_many = bool(invite.scope.get("many"))
     session = store.make_token(
         "session",
@@ -143,16 +151,6 @@ def sign_in(store: Store, secret: str, name: str = "", code: str = "") -> tuple[
     if token is None:
         raise Problem(403, f"{annotator.name} may not answer any more.")
     return Person(annotator.name, annotator.role, token), session
-
-
-def _newcomer(store: Store, invite: Token, name: str, code: str) -> Annotator:
-    """Add a person who chose a name; nobody takes the name of somebody else."""
-    taken = {one.name.casefold() for one in store.annotators()}
-    if name.casefold() in taken:
-        raise Problem(409, f"There is a {name} already; choose another name.")
-    annotator = Annotator(name, role=invite.role, code=code)
-    store.put_annotator(annotator)
-    return annotator
 
 
 def set_cookie(response: Response, secret: str, settings: WebSettings) -> None:

@@ -256,17 +256,13 @@ def entries_of(
     for given in answers:
         try:
             entry = entry_of(store, given, name, batch)
-        except Problem as problem:
-            results.append(_refused(given, str(problem.detail)))
-        except (ClewError, ValueError) as error:
-            results.append(_refused(given, str(error)))
+        except (Problem, ClewError, ValueError) as error:
+            detail = str(getattr(error, "detail", error))
+            number = given.submission_id
+            results.append(AnswerResult(submission_id=number, status="refused", detail=detail))
         else:
             entries.append(entry)
             results.append(None)
             if isinstance(entry, Answer):
                 batch[entry.id] = entry.question
     return entries, results
-
-
-def _refused(given: GivenAnswer, detail: str) -> AnswerResult:
-    return AnswerResult(submission_id=given.submission_id, status="refused", detail=detail)

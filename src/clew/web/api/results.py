@@ -14,9 +14,8 @@ from pydantic import Field
 from clew.exports import doubt_records
 from clew.web.accounts import Reviewer, StoreOf, Viewer
 from clew.web.asking import Body, PresenterOf
-from clew.web.events import Watcher
 from clew.web.problems import Problem, not_found
-from clew.web.results import ResultsOf, ViewOf, remaining_of
+from clew.web.results import ResultsOf, ViewOf, Watcher, remaining_of
 
 router = APIRouter(prefix="/api/v1", tags=["results"])
 GroupId = Annotated[int, Path(ge=-1, le=2**31)]

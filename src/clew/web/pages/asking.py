@@ -12,8 +12,7 @@ from clew.answers import BAD_ITEM, NOT_COMPARABLE, Answer, Retraction
 from clew.store.base import Logged, Store
 from clew.web.accounts import Person, StoreOf, person_of
 from clew.web.asking import Presenter, PresenterOf
-from clew.web.pages.drawing import AnnotatorAt, draw, signed_out
-from clew.web.pages.telling import told
+from clew.web.pages.drawing import AnnotatorAt, draw, signed_out, told
 from clew.web.problems import not_found
 from clew.web.results import ResultsOf, news_of
 from clew.web.words import ask_strings, say
@@ -128,9 +127,9 @@ def ask(
 def _again(store: Store, presenter: Presenter, number: str, person: Person) -> dict[str, Any]:
     """Return the question of an own answer, to be answered anew: its answer is replaced."""
     logged = store.entry(number)
-    if logged is None or logged.entry.annotator != person.name:
+    if logged is None or not isinstance(logged.entry, Answer):
         raise not_found()
-    if not isinstance(logged.entry, Answer):
+    if logged.entry.annotator != person.name:
         raise not_found()
     (question,) = presenter.again([logged.entry])
     return {**question, "question_id": f"@{number}", "expires": "2100-01-01", "again": True}

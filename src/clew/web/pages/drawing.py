@@ -1,8 +1,10 @@
-"""How a page is drawn: the template, what every page is given, and who may see it."""
+"""How a page is drawn: the template, what every page is given, who may see it, and log entries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,11 +12,12 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-from clew.store.base import Role
-from clew.web.accounts import Person, person_of
-from clew.web.problems import not_found
+from clew.answers import SAME, Answer, Edit, items_of
+from clew.store.base import Logged
+from clew.web.accounts import Person, needs, person_of
+from clew.web.asking import logged_json
 from clew.web.results import model_of
-from clew.web.words import say, strings_of
+from clew.web.words import say, strings, strings_of
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
@@ -64,24 +67,10 @@ class SignedOutError(Exception):
     """Nobody is signed in."""
 
 
-def visitor(role: Role) -> Callable[[Request], Person]:
-    """Return a dependency: who asks for a page, if they have a role."""
-
-    def check(request: Request) -> Person:
-        person = person_of(request)
-        if person is None:
-            raise SignedOutError
-        if not person.may(role):
-            raise not_found()
-        return person
-
-    return check
-
-
-OwnerAt = Annotated[Person, Depends(visitor("owner"))]
-ReviewerAt = Annotated[Person, Depends(visitor("reviewer"))]
-AnnotatorAt = Annotated[Person, Depends(visitor("annotator"))]
-ViewerAt = Annotated[Person, Depends(visitor("viewer"))]
+OwnerAt = Annotated[Person, Depends(needs("owner", SignedOutError))]
+ReviewerAt = Annotated[Person, Depends(needs("reviewer", SignedOutError))]
+AnnotatorAt = Annotated[Person, Depends(needs("annotator", SignedOutError))]
+ViewerAt = Annotated[Person, Depends(needs("viewer", SignedOutError))]
 
 
 def error_page(request: Request, status: int, detail: str) -> Response:
@@ -109,3 +98,51 @@ def group_strings() -> dict[str, Any]:
         "cancel", "close", "undo", "and", "group", "groups", "thread", "pick", "edit", "preview",
         "map",
     )  # fmt: skip
+
+
+def said(logged: Logged) -> str:
+    """Say an answer or an edit in words."""
+    entry = logged.entry
+    if isinstance(entry, Edit):
+        return say("history.edit", kind=say(f"history.edit.{entry.kind}"), n=len(entry.items))
+    value = logged_json(logged).get("answer")
+    if isinstance(value, list):
+        n = len(value)
+        return say("history.said.strangers", n=n) if n else say("history.said.all_belong")
+    key = f"history.said.{value}"
+    return say(key) if key in strings() else say("history.said.pick", id=value)
+
+
+def when(at: str) -> str:
+    """Say a day: "3 May"."""
+    try:
+        stamp = datetime.fromisoformat(at)
+    except ValueError:
+        return ""
+    return f"{stamp.day} {stamp:%b}"
+
+
+def seconds(times: Iterable[int]) -> str:
+    """Say the median of times in milliseconds."""
+    known = list(times)
+    return f"{statistics.median(known) / 1000:.1f} s" if known else ""
+
+
+def told(logged: Logged) -> dict[str, Any]:
+    """Return an entry with who, when and how fast, as pages show it."""
+    entry = logged.entry
+    is_pair = isinstance(entry, Answer) and entry.question.kind == "pair"
+    ms = getattr(entry, "ms", None)
+    return {
+        "id": entry.id,
+        "who": entry.annotator or "–",
+        "when": when(entry.at),
+        "seconds": seconds([ms] if ms is not None else []),
+        "said": said(logged),
+        "ids": [str(one) for one in items_of(entry)][:12],
+        "is_answer": isinstance(entry, Answer),
+        "is_pair": is_pair,
+        "is_same": is_pair and isinstance(entry, Answer) and entry.value == SAME,
+        "note": getattr(entry, "note", ""),
+        "standing": logged.is_standing,
+    }

@@ -13,8 +13,7 @@ from clew.answers import Answer
 from clew.store.base import Counts, Store
 from clew.web import charts
 from clew.web.accounts import StoreOf
-from clew.web.pages.drawing import ViewerAt, draw, worker_of
-from clew.web.pages.telling import seconds
+from clew.web.pages.drawing import ViewerAt, draw, seconds, worker_of
 from clew.web.results import Results, ResultsOf, remaining_of, title_of
 from clew.web.words import say
 

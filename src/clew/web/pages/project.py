@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from clew.exports import FORMS
 from clew.web import charts
 from clew.web.accounts import StoreOf, person_of
-from clew.web.api.exports import OF_PEOPLE
+from clew.web.api.files import OF_PEOPLE
 from clew.web.api.people import get_people
 from clew.web.pages.drawing import AnnotatorAt, OwnerAt, ViewerAt, draw, group_strings
 from clew.web.pages.progress import people_of

@@ -12,8 +12,7 @@ from clew.exports import Doubt
 from clew.store.base import Store
 from clew.web.accounts import StoreOf
 from clew.web.asking import PresenterOf
-from clew.web.pages.drawing import ReviewerAt, draw
-from clew.web.pages.telling import told
+from clew.web.pages.drawing import ReviewerAt, draw, told
 from clew.web.results import ResultsOf, title_of
 from clew.web.words import say
 
@@ -43,7 +42,7 @@ def review(
     return draw(
         request,
         "review",
-        _reason(doubt),
+        say("review.contradiction" if doubt.chain else "review.unlikely"),
         person,
         cases=[_case(one) for one in doubts],
         case=answer,
@@ -56,10 +55,6 @@ def review(
         names=results.names() | {-1: title_of(-1)},
         later=doubts[(at + 1) % len(doubts)].entry.id,
     )
-
-
-def _reason(doubt: Doubt) -> str:
-    return say("review.contradiction" if doubt.chain else "review.unlikely")
 
 
 def _case(doubt: Doubt) -> dict[str, Any]:

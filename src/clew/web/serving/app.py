@@ -21,10 +21,9 @@ from clew.items import Media
 from clew.store import open_store
 from clew.web import api, pages
 from clew.web.asking import Presenter
-from clew.web.events import Watcher
 from clew.web.pages.drawing import SignedOutError, error_page, signed_out
 from clew.web.problems import Problem, add_problems
-from clew.web.results import Results
+from clew.web.results import Results, Watcher
 from clew.web.security import Security
 from clew.web.settings import WebSettings
 

@@ -20,8 +20,7 @@ from starlette.types import Receive, Scope, Send
 from clew.web import charts
 from clew.web.accounts import Person, person_in, set_cookie, sign_in
 from clew.web.api.people import SignIn
-from clew.web.pages.drawing import draw, signed_out
-from clew.web.pages.telling import when
+from clew.web.pages.drawing import draw, signed_out, when
 from clew.web.problems import Problem
 from clew.web.results import remaining_of
 from clew.web.serving.app import create_app, shell

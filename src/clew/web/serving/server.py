@@ -96,16 +96,12 @@ def run(app: FastAPI | Projects, sock: socket.socket, on_ready: Callable[[], Non
         proxy_headers=False, timeout_graceful_shutdown=5, timeout_keep_alive=30, backlog=2048,
         limit_concurrency=1000, loop="asyncio", lifespan="on",
     )  # fmt: skip
-    _give_back_memory()
-    with contextlib.suppress(KeyboardInterrupt):  # after all connections have ended
-        Server(config, on_ready).run(sockets=[sock])
-
-
-def _give_back_memory() -> None:
-    """Let the C library of Linux give freed memory back at once: 15 MB after a large map."""
+    # Let the C library of Linux give freed memory back at once: 15 MB after a large map.
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError):  # there are other C libraries
             ctypes.CDLL(None).mallopt(M_TRIM_THRESHOLD, FREE_BYTES)
+    with contextlib.suppress(KeyboardInterrupt):  # after all connections have ended
+        Server(config, on_ready).run(sockets=[sock])
 
 
 def open_browser(url: str) -> None:
