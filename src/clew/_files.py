@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import os
 import re
 import secrets
@@ -86,6 +87,23 @@ def text_of(path: str | os.PathLike[str]) -> str:
         return decoded(content_of(path), None, advice="")
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
+
+
+def json_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line that is not empty."""
+    # str.splitlines would also split at characters that JSON strings may contain.
+    for line, text in enumerate(text_of(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise FileFormatError(
+                f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
+            )
+        yield line, record
 
 
 def at_path(path: object, error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, cast
 
 from clew.exceptions import InvalidConstraintsError
 
@@ -74,10 +74,9 @@ ORIGINS: Final[tuple[Origin, ...]] = ("imported", "random", "asked", "edit", "ru
 def as_kind(value: object, kinds: Sequence[Kind] = KINDS) -> Kind:
     """Check the name of one of some kinds; case, hyphens and spaces do not matter."""
     word = plain_word(value)
-    for kind in kinds:
-        if word == kind:
-            return kind
-    raise InvalidConstraintsError(f"unknown kind {value!r}; use one of {', '.join(kinds)}")
+    if word not in kinds:
+        raise InvalidConstraintsError(f"unknown kind {value!r}; use one of {', '.join(kinds)}")
+    return cast(Kind, word)
 
 
 def a_question(kind: Kind) -> str:
@@ -122,10 +121,9 @@ def as_flag(value: object) -> int | None:
 def as_origin(value: object) -> Origin:
     """Check how a question was chosen; case and outer spaces do not matter."""
     word = value.strip().casefold() if isinstance(value, str) else ""
-    for origin in ORIGINS:
-        if word == origin:
-            return origin
-    raise InvalidConstraintsError(f"unknown origin {value!r}; use one of {', '.join(ORIGINS)}")
+    if word not in ORIGINS:
+        raise InvalidConstraintsError(f"unknown origin {value!r}; use one of {', '.join(ORIGINS)}")
+    return word
 
 
 def as_weight(value: object) -> float:

@@ -14,12 +14,12 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import atomic_write
 from clew._parallel import in_threads
-from clew.features._read import READABLE
+from clew.features._read import READABLE, shown_name
 from clew.items import Item, ItemKind, LeftOut, Media
 
 #: Endings of the names of files, by the kind of item that such a file is.
 ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "image": (*READABLE, ".heic", ".heif"),
+    "image": READABLE,
     "sound": (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".au", ".caf"),
     "text": (".txt", ".md"),
 }
@@ -92,11 +92,6 @@ def _why_not_followed(path: str, top: Path) -> str:
 
 def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
-
-
-def shown_name(name: str) -> str:
-    """Return a name without bytes that are not valid text."""
-    return name.encode("utf-8", "replace").decode("utf-8")
 
 
 class FileFacts(NamedTuple):

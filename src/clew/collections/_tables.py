@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import content_of, text_of
+from clew._files import content_of, json_objects, text_of
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import Item, LeftOut
@@ -79,19 +79,12 @@ def plain(value: Any) -> Any:
 
 
 def _json_lines(path: Path) -> Sheet:
-    records: list[tuple[int, dict[str, Any]]] = []
-    for line, text in enumerate(text_of(path).split("\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
-        if not isinstance(record, dict) or record.get("id") in (None, ""):
+    records = list(json_objects(path))
+    for line, record in records:
+        if record.get("id") in (None, ""):
             raise FileFormatError(
                 f'{path}, line {line}: expected an object with an id, {{"id": …}}'
             )
-        records.append((line, record))
     ids, lines = [id_text(record["id"]) for _, record in records], [line for line, _ in records]
     try:
         check_ids(ids, lines)
@@ -127,7 +120,7 @@ def items_of_sheet(
             f"{path} has no column {'text' if kind == 'text' else 'path'}, which --kind needs; its "
             f"columns are {', '.join(rest)[:200]}"
         )
-    rows = [_row(rest, at) for at in range(len(sheet.ids))]
+    rows = [{name: column[at] for name, column in rest.items()} for at in range(len(sheet.ids))]
     return [
         Item(name, "row", columns=row, hash=hash_of(row))
         for name, row in zip(sheet.ids, rows, strict=True)
@@ -138,10 +131,6 @@ def hash_of(content: Mapping[str, Any] | str) -> str:
     """Return the hash of a row or of a text."""
     text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _row(cells: Mapping[str, list[Any]], at: int) -> dict[str, Any]:
-    return {name: column[at] for name, column in cells.items()}
 
 
 def _meta(cells: Mapping[str, list[Any]], at: int) -> dict[str, Any]:

@@ -6,7 +6,6 @@ kinds is not kept. The csv module reads the fields, not pandas, which clew can d
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import os
@@ -18,6 +17,7 @@ from clew._files import (
     at_path,
     atomic_write,
     first_lines,
+    json_objects,
     numbered_records,
     quoted,
     separator,
@@ -245,7 +245,7 @@ def _split_columns(records: Sequence[tuple[int, list[str]]], n: int) -> list[Seq
 
 def _json_chunks(path: FilePath, ids: RowIds | None) -> Iterator[_Chunk]:
     """Yield the answers of JSON lines: a table of answers, or a log of ``clew ask``."""
-    lines = _log_lines(path, ids) if is_log(path) else _json_lines(path)
+    lines = _log_lines(path, ids) if is_log(path) else json_objects(path)
     while chunk := list(itertools.islice(lines, _CHUNK)):
         numbers, objects = zip(*chunk, strict=True)
         names = list(dict.fromkeys(name for one in objects for name in one))
@@ -278,23 +278,6 @@ def _record(answer: Answer) -> dict[str, Any]:
         "annotator": answer.annotator,
         "weight": answer.weight,
     }
-
-
-def _json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the object of each line that is not empty."""
-    # str.splitlines would also split at characters that JSON strings may contain.
-    for line, text in enumerate(io.StringIO(text_of(path), newline="\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
-        if not isinstance(record, dict):
-            raise FileFormatError(
-                f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
-            )
-        yield line, record
 
 
 def write_csv(path: FilePath, answers: AnswerColumns) -> None:
@@ -336,7 +319,12 @@ def as_own_columns(
         )
     for name in {*IS_SAME} & {*named}:
         named[name] = [YES_NO.get(_plain(_text(value)), value) for value in named[name]]
-    _check_names(named, layout)
+    given = (*(layout.columns or ()), layout.answer, layout.annotator)
+    unknown = [name for name in given if name is not None and _plain_name(name) not in named]
+    if unknown:
+        raise InvalidConstraintsError(
+            f"there is no column {unknown[0]!r}; the columns are {', '.join(map(repr, named))}"
+        )
     is_guessed = layout == Layout()
     if not has_kind(names):
         layout = _with_own_names(layout, named)
@@ -390,15 +378,6 @@ def _with_own_names(layout: Layout, named: dict[str, Sequence[object]]) -> Layou
     answer = answer or ("answer" if "answer" in named else None)
     annotator = annotator or ("annotator" if "annotator" in named else None)
     return Layout(columns, answer, annotator, kind)
-
-
-def _check_names(named: dict[str, Sequence[object]], layout: Layout) -> None:
-    given = (*(layout.columns or ()), layout.answer, layout.annotator)
-    unknown = [name for name in given if name is not None and _plain_name(name) not in named]
-    if unknown:
-        raise InvalidConstraintsError(
-            f"there is no column {unknown[0]!r}; the columns are {', '.join(map(repr, named))}"
-        )
 
 
 def _reading(

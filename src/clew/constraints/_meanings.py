@@ -252,14 +252,10 @@ def _random_questions(
         raise InvalidParameterError(
             f"{kind} answers are about three rows, but only {n_labeled} have a label"
         )
-    return _distinct_triples(count, n_labeled, random)
-
-
-def _distinct_triples(count: int, n_rows: int, random: RandomState) -> NDArray[np.int64]:
-    """Draw ordered triples of different rows, uniformly and with replacement."""
+    # Ordered triples of different rows, uniform and with replacement.
     triples = np.empty((count, 3), dtype=np.int64)
     for position in range(3):
-        drawn = random.randint(0, max(n_rows - position, 1), size=count, dtype=np.int64)
+        drawn = random.randint(0, max(n_labeled - position, 1), size=count, dtype=np.int64)
         # The number drawn counts the rows that the triple does not have yet.
         for taken in np.sort(triples[:, :position], axis=1).T:
             drawn += drawn >= taken

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from scipy.special import logit
+from scipy.special import logit, softmax
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
@@ -99,8 +99,7 @@ def weight_of_rule(n_right: float, n_wrong: float) -> tuple[float, float]:
     agree = (1 - RATES) * (1 - CHECK_ERROR) + RATES * CHECK_ERROR
     log_p = (a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES)
     log_p += n_right * np.log(agree) + n_wrong * np.log1p(-agree)
-    p = np.exp(log_p - log_p.max())
-    p /= p.sum()
+    p = softmax(log_p)
     mean = float(p @ RATES)
     rate = mean + CAUTION * float(np.sqrt(p @ (RATES - mean) ** 2))
     weight = float(np.clip(logit(1 - rate) / logit(1 - FULL_ERROR), 0.0, 1.0))

@@ -352,7 +352,15 @@ def _whole_number(value: object) -> int | None:
 
 def _as_row_ids(ids: object) -> RowIds:
     """Check the ids of the rows."""
-    names = _as_tuple(ids)
+    has_no_order = isinstance(ids, str | bytes | Mapping | Set)
+    if not isinstance(ids, Iterable) or has_no_order or getattr(ids, "ndim", 1) != 1:
+        raise InvalidConstraintsError(
+            "ids must be a one-dimensional sequence with the id of each row, in the order of the "
+            f"rows; got {type(ids).__name__}"
+        )
+    # Plain Python objects, where an array or an Index can make them.
+    values: Iterable[Any] = ids.tolist() if hasattr(ids, "tolist") else ids
+    names = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
     try:
         row_of: dict[Any, int] = dict(zip(names, range(len(names)), strict=True))
     except TypeError as error:
@@ -369,18 +377,6 @@ def _as_row_ids(ids: object) -> RowIds:
     if not (kinds <= {int} or kinds <= {str}):
         _refuse_repeats(tuple(map(_text, names)), names)
     return RowIds(names)
-
-
-def _as_tuple(ids: object) -> tuple[Hashable, ...]:
-    has_no_order = isinstance(ids, str | bytes | Mapping | Set)
-    if not isinstance(ids, Iterable) or has_no_order or getattr(ids, "ndim", 1) != 1:
-        raise InvalidConstraintsError(
-            "ids must be a one-dimensional sequence with the id of each row, in the order of the "
-            f"rows; got {type(ids).__name__}"
-        )
-    # Plain Python objects, where an array or an Index can make them.
-    values: Iterable[Any] = ids.tolist() if hasattr(ids, "tolist") else ids
-    return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
 
 
 def _text(name: Hashable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import io
 import json
 import os
@@ -12,7 +13,6 @@ import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import file_digest
 from pathlib import Path
 from typing import Final, Literal
 
@@ -262,7 +262,8 @@ def apply(
             log.flush()
             item = item_of[step.id]
             if step.do == "text":
-                _write_new(target, str(item.text).encode())
+                with target.open("xb") as file:
+                    file.write(str(item.text).encode())
             elif step.do == "crop":
                 with target.open("xb") as file:
                     media.image(item).save(file, "JPEG", quality=95)
@@ -275,11 +276,6 @@ def apply(
             else:
                 _move(Path(step.source), target)
             yield step
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
 
 
 def _move(source: Path, target: Path) -> None:
@@ -331,21 +327,14 @@ def undo(folder: Path) -> tuple[list[tuple[Step, bool]], list[str]]:
 
 def _taken_back(step: Step, target: Path) -> str:
     """Take one step back; return what stands in the way."""
+    source = Path(step.source)
     if step.do == "move":
-        source = Path(step.source)
         if source.exists():
             return f"{target} stays: there is another file at {source} now"
         source.parent.mkdir(parents=True, exist_ok=True)
         _move(target, source)
         return ""
-    if step.do == "copy" and not _is_same(Path(step.source), target):
-        return f"{target} stays: it is no longer a copy of {step.source}"
+    if step.do == "copy" and not (source.is_file() and filecmp.cmp(source, target, shallow=False)):
+        return f"{target} stays: it is no longer a copy of {source}"
     target.unlink()
     return ""
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    if not one.is_file() or one.stat().st_size != other.stat().st_size:
-        return False
-    with one.open("rb") as first, other.open("rb") as second:
-        return file_digest(first, "sha256").digest() == file_digest(second, "sha256").digest()

@@ -150,8 +150,13 @@ def _sizes(root: Path, members: Sequence[Member]) -> dict[str, tuple[int, int]]:
 
 def _box(member: Member, sizes: Mapping[str, tuple[int, int]]) -> list[float]:
     """Return x, y, width and height in pixels; the whole image for an item without a region."""
-    width, height = sizes[str(member.item.path)]
-    return list(member.item.region) if member.item.region else [0, 0, width, height]
+    return list(member.item.region or (0, 0, *sizes[str(member.item.path)]))
+
+
+def _shares(member: Member, sizes: Mapping[str, tuple[int, int]]) -> list[float]:
+    """Return x, y, width and height of the box, divided by those of the image."""
+    whole = sizes[str(member.item.path)]
+    return [at / side for at, side in zip(_box(member, sizes), 2 * whole, strict=True)]
 
 
 def coco(members: Sequence[Member], root: Path) -> dict[str, bytes]:
@@ -237,13 +242,13 @@ def _result(
         value = {"start": start, "end": end, "channel": 0, "labels": [member.title]}
         return result | {"type": "labels", "value": value}
     width, height = sizes[str(member.item.path)]
-    x, y, w, h = _box(member, sizes)
+    x, y, w, h = (100 * share for share in _shares(member, sizes))
     return result | {
         "type": "rectanglelabels", "original_width": width, "original_height": height,
         "image_rotation": 0,
         "value": {
-            "x": 100 * x / width, "y": 100 * y / height, "width": 100 * w / width,
-            "height": 100 * h / height, "rotation": 0, "rectanglelabels": [member.title],
+            "x": x, "y": y, "width": w, "height": h, "rotation": 0,
+            "rectanglelabels": [member.title],
         },
     }  # fmt: skip
 
@@ -280,13 +285,10 @@ def fiftyone(members: Sequence[Member], root: Path) -> dict[str, bytes]:
             is_grouped = member.group is not None
             labels[key] = label | {"label": number[member.title]} if is_grouped else None
             continue
-        width, height = sizes[name]
-        x, y, w, h = _box(member, sizes)
         boxes = labels.setdefault(key, [])
         if member.group is not None:
-            box = [x / width, y / height, w / width, h / height]
-            boxes.append({"label": number[member.title], "bounding_box": box,
-                          "confidence": member.confidence, "attributes": about})  # fmt: skip
+            box = {"label": number[member.title], "bounding_box": _shares(member, sizes)}
+            boxes.append(box | {"confidence": member.confidence, "attributes": about})
     return {"labels.json": _json({"classes": titles, "labels": labels}), "data.json": _json(files)}
 
 
@@ -353,10 +355,7 @@ def camtrap_dp(
                        "classificationTimestamp": now,
                        "classificationProbability": member.confidence}  # fmt: skip
         if member.item.region is not None:
-            width, height = sizes[path]
-            x, y, w, h = _box(member, sizes)
-            shares = (x / width, y / height, w / width, h / height)
-            record |= dict(zip(OBSERVATIONS[9:13], shares, strict=True))
+            record |= dict(zip(OBSERVATIONS[9:13], _shares(member, sizes), strict=True))
         observations.append(record)
     deployments = [_deployment(each, found) for each, found in of_deployment.items()]
     tables = {
