@@ -181,7 +181,10 @@ def load(name: str, *, scale: Scale | None = None) -> Dataset:
 
 def _find(name: str) -> Dataset:
     if name in _BUNDLED:
-        return _from_sklearn(name)
+        bunch = getattr(sklearn_datasets, f"load_{name}")()
+        X = as_features(bunch.data)
+        y, class_names = as_labels(bunch.target, bunch.target_names, len(X))
+        return Dataset(name=name, X=X, y=y, class_names=class_names, source="scikit-learn")
     # A name, not a path: nothing outside the folder is ever opened.
     if not isinstance(name, str) or not name.replace("_", "").replace("-", "").isalnum():
         raise DatasetNotFoundError(
@@ -198,13 +201,6 @@ def _find(name: str) -> Dataset:
         f"no data set {name!r}: {looked}. Put {name}.npz (X or D, y, class_names) into a folder "
         f"and set CLEW_DATA to it, or use one of {', '.join((*_BUNDLED, *OPENML))}"
     )
-
-
-def _from_sklearn(name: str) -> Dataset:
-    bunch = getattr(sklearn_datasets, f"load_{name}")()
-    X = as_features(bunch.data)
-    y, class_names = as_labels(bunch.target, bunch.target_names, len(X))
-    return Dataset(name=name, X=X, y=y, class_names=class_names, source="scikit-learn")
 
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:

@@ -164,9 +164,9 @@ def find_images(folder: Path) -> tuple[list[str], list[LeftOut], int]:
         if ending not in (*READABLE, *OTHERS):
             n_others += 1
         elif ending in OTHERS:
-            left_out.append(LeftOut(_printable(name), f"{ending} files are not read; save as JPEG"))
-        elif _printable(name) != name:
-            left_out.append(LeftOut(_printable(name), "the name of the file is not valid text"))
+            left_out.append(LeftOut(shown_name(name), f"{ending} files are not read; save as JPEG"))
+        elif shown_name(name) != name:
+            left_out.append(LeftOut(shown_name(name), "the name of the file is not valid text"))
         else:
             ids.append(name)
     return sorted(ids), left_out, n_others
@@ -185,7 +185,7 @@ def _files(folder: Path) -> Iterator[str]:
         yield from ((within / name).as_posix() for name in files if not name.startswith("."))
 
 
-def _printable(name: str) -> str:
+def shown_name(name: str) -> str:
     """Return a name without bytes that are not valid text."""
     return name.encode("utf-8", "replace").decode("utf-8")
 

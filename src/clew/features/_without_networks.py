@@ -176,11 +176,7 @@ class LogMel(Extractor):
         centered = raw.astype(np.float64)
         centered -= centered.mean(axis=0)
         parts = np.split(centered, np.cumsum(list(SOUND_PARTS.values()))[:-1], axis=1)
-        norms = [max(float(np.sqrt((part**2).sum(axis=1).mean())), 1e-6) for part in parts]
-        scaled = [
-            part * (wanted / norm)
-            for part, norm, wanted in zip(parts, norms, SOUND_NORMS, strict=True)
-        ]
+        scaled = [_scaled(part, norm) for part, norm in zip(parts, SOUND_NORMS, strict=True)]
         return reduced(np.hstack(scaled), N_SOUND_COMPONENTS)
 
 

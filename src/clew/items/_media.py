@@ -315,7 +315,15 @@ class Media:
                     os.utime(kept)  # used now: removed last
                 return before
             content = self._draw(item, name, longest)
-            self._keep(kept, content)
+            # Kept for the next time, unless that is impossible.
+            partial = kept.with_name(f".{secrets.token_hex(8)}.tmp")
+            with suppress(OSError):
+                kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                partial.write_bytes(content)
+                os.replace(partial, kept)
+                self._n_new += 1
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
         if self._n_new >= SWEEP_EVERY:
             self._sweep()
         return content
@@ -330,17 +338,6 @@ class Media:
 
             return _webp(spectrogram(self.sound(item)), 80)
         return _webp(self.image(item, longest), 82 if longest <= LARGEST else 90)
-
-    def _keep(self, path: Path, content: bytes) -> None:
-        """Write a file of the cache, unless that is impossible."""
-        partial = path.with_name(f".{secrets.token_hex(8)}.tmp")
-        with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            partial.write_bytes(content)
-            os.replace(partial, path)
-            self._n_new += 1
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
     def _sweep(self) -> None:
         """Remove what was used longest ago if the cache is larger than it may be."""

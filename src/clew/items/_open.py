@@ -111,7 +111,14 @@ def _opened(
     head = file.read(16)
     file.seek(0)
     if head[4:12] in HEIC:
-        _register_heic()
+        try:
+            from pillow_heif import register_heif_opener
+        except ImportError as error:
+            raise MissingDependencyError(
+                "photos in HEIC need pillow-heif; install it with pip install 'clew[images]', or "
+                "save them as JPEG"
+            ) from error
+        register_heif_opener(thumbnails=False)
     with image_module.open(file, formats=_formats(head[4:12] in HEIC)) as stored:
         width, height = stored.size
         if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
@@ -201,17 +208,6 @@ def _formats(is_heic: bool) -> tuple[str, ...]:
     if is_heic:
         return ("HEIF",)
     return tuple(name for name in FORMATS if name in image_module.OPEN)
-
-
-def _register_heic() -> None:
-    try:
-        from pillow_heif import register_heif_opener
-    except ImportError as error:
-        raise MissingDependencyError(
-            "photos in HEIC need pillow-heif; install it with pip install 'clew[images]', or save "
-            "them as JPEG"
-        ) from error
-    register_heif_opener(thumbnails=False)
 
 
 def _as_rgb(image: Any) -> Image:

@@ -440,7 +440,9 @@ class GroupReader(NamedTuple):
 
     def which_of(self, question: Question, classes: Ints, random: RandomState) -> int:
         """Return the first group of the item's class, or an error."""
-        item, *groups = _classes_of_parts(question, classes)
+        ends = np.cumsum(question.parts)
+        rows = np.array(question.rows)
+        item, *groups = [_majority(classes[part]) for part in np.split(rows, ends[:-1])]
         n = len(groups)
         if item < 0:
             return DONT_KNOW
@@ -487,12 +489,6 @@ def _drawn(pairs: Floats, is_same: bool, random: RandomState) -> int:
     """Draw what is said about a pair."""
     row = pairs[SAYS_SAME if is_same else SAYS_DIFFERENT]
     return int(np.searchsorted(np.cumsum(row), random.random_sample() * row.sum(), "right"))
-
-
-def _classes_of_parts(question: Question, classes: Ints) -> list[int]:
-    ends = np.cumsum(question.parts)
-    rows = np.array(question.rows)
-    return [_majority(classes[part]) for part in np.split(rows, ends[:-1])]
 
 
 def _majority(classes: Ints) -> int:

@@ -490,7 +490,11 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     first_line, body_starts = 1, 0
     if has_header:
         names = [name.strip() for name in records[0]]
-        _check_names(names)
+        repeated = sorted({name for name in names if name and names.count(name) > 1})
+        if repeated:
+            raise FileFormatError(
+                f"two columns are named {repeated[0]!r}; rename one, or say that there is no header"
+            )
         first_line = _skip_header(reader)
         body_starts = lines.offset
     starts, is_blank = _rows(reader, len(names), first_line, has_header=has_header)
@@ -547,14 +551,6 @@ def _has_header(records: list[list[str]], decimal: str) -> tuple[bool, list[str]
     if first[0] == "" or (len(counted) > 1 and not are_whole) or len(counted) > 2:
         return True, [f"the first line, {','.join(first)}, is taken for column names"]
     return False, [f"the first line, {','.join(first)}, is taken for a row"]
-
-
-def _check_names(names: list[str]) -> None:
-    repeated = sorted({name for name in names if name and names.count(name) > 1})
-    if repeated:
-        raise FileFormatError(
-            f"two columns are named {repeated[0]!r}; rename one, or say that there is no header"
-        )
 
 
 def _skip_header(reader: Iterator[list[str]]) -> int:

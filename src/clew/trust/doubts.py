@@ -195,7 +195,12 @@ def answer_posterior(
             f"got {inference!r}"
         )
     if confusion is not None:
-        _check_fitted(confusion)
+        if not isinstance(confusion, ConfusionMatrices):
+            raise TypeError(
+                f"confusion must be ConfusionMatrices, got {type(confusion).__name__}; fit one "
+                "with ConfusionMatrices().fit(constraints, memberships)"
+            )
+        check_is_fitted(confusion, "matrices_")
     known, q = answered_rows(answer_posterior, constraints, memberships)
     matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
@@ -224,15 +229,6 @@ class Judged(NamedTuple):
     """Probability of being wrong, (m,)."""
     alternative: Codes
     """Code of the most probable other answer, (m,)."""
-
-
-def _check_fitted(confusion: object) -> None:
-    if not isinstance(confusion, ConfusionMatrices):
-        raise TypeError(
-            f"confusion must be ConfusionMatrices, got {type(confusion).__name__}; fit one with "
-            "ConfusionMatrices().fit(constraints, memberships)"
-        )
-    check_is_fitted(confusion, "matrices_")
 
 
 def is_forced_choice(confusion: ConfusionMatrices, kind: Kind) -> bool:

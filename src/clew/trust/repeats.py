@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from clew._estimators import Estimator, guarded_fit
 from clew._validation import Allowed, check_parameters
@@ -213,7 +214,7 @@ class DawidSkene(Estimator):
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
             of_cell = np.log(matrices).transpose(1, 0, 2).reshape(n_outcomes, -1)
             likelihoods = asked.sums([table.weights * of[cell] for of in of_cell])
-            before, outcomes = outcomes, _softmax(likelihoods + np.log(rates))
+            before, outcomes = outcomes, softmax(likelihoods + np.log(rates), axis=1)
             rates = np.empty_like(outcomes)
             for part in (is_again, ~is_again):
                 rates[part] = _rates(kind, outcomes[part], table.take(part[asked.question]))
@@ -237,11 +238,6 @@ class _Estimate(NamedTuple):
     counts: Floats
     pooled: Floats
     n_iter: int
-
-
-def _softmax(logits: Floats) -> Floats:
-    top = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def _share_of_others(asked: AnsweredQuestions) -> Floats:
