@@ -1,9 +1,8 @@
-"""Answers: their log, the pairs that they imply, and questions none of which implies another."""
+"""Pairs that answers imply, and questions none of which implies another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from clew.answers import SAME, Answer, Question, expand, question_key
 from clew.constraints import Closure
 from clew.constraints._closure import close
-from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.kernels.graphs import find_root
 
 #: A kind and rows that do not depend on the order in which equal questions name their rows.
@@ -21,58 +19,6 @@ Key = tuple[str, tuple[int, ...]]
 def key_of(question: Question) -> Key:
     """Return a key that is equal for equivalent questions."""
     return question_key(question.kind, question.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Retraction:
-    """An entry of a log that takes an earlier answer back."""
-
-    position: int
-
-
-class AnswerLog:
-    """Answers and retractions in order of arrival (`entries`); nothing is ever removed."""
-
-    def __init__(self, n_samples: int) -> None:
-        self.n_samples = n_samples
-        self.entries: list[Answer | Retraction] = []
-        self._held: dict[int, Answer] = {}
-
-    @property
-    def answers(self) -> list[Answer]:
-        """The answers that were not taken back, in order of arrival."""
-        return list(self._held.values())
-
-    def append(self, answers: Iterable[Answer]) -> list[Answer]:
-        """Append answers and return them; all of them or, on an error, none."""
-        new = list(answers)
-        for answer in new:
-            if not isinstance(answer, Answer):
-                raise InvalidArgumentError(f"tell takes clew.Answer objects, got {answer!r}")
-            if max(answer.question.rows) >= self.n_samples:
-                raise InvalidConstraintsError(
-                    f"{answer.question}: rows run from 0 to {self.n_samples - 1}"
-                )
-        for answer in new:
-            self._held[len(self.entries)] = answer
-            self.entries.append(answer)
-        return new
-
-    def retract_last(self, n: int) -> list[Answer]:
-        """Take the last n answers back that were not taken back before; the last one is first."""
-        return [self._retract(position) for position in list(self._held)[::-1][:n]]
-
-    def retract(self, answer: Answer) -> None:
-        """Take one answer back: the last one that equals the given one."""
-        for position in list(self._held)[::-1]:
-            if self._held[position] == answer:
-                self._retract(position)
-                return
-        raise InvalidArgumentError(f"{answer} was not given, or was taken back before")
-
-    def _retract(self, position: int) -> Answer:
-        self.entries.append(Retraction(position))
-        return self._held.pop(position)
 
 
 Pair = tuple[int, int]

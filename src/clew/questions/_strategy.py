@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +14,22 @@ from clew._estimators import Estimator
 from clew._validation import RandomState, check_features, check_parameters, derived_seeds
 from clew.answers import KINDS, Answer, Kind, Question, SecondsModel
 from clew.constraints import Support
-from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
+from clew.exceptions import (
+    InvalidArgumentError,
+    InvalidConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+)
 from clew.graphs import check_distances
-from clew.questions._answers import AnswerLog, Batch, KnownPairs, Retraction
+from clew.questions._answers import Batch, KnownPairs
 from clew.questions._group_questions import group_examples
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """An entry of a strategy's log that takes an earlier answer back."""
+
+    position: int
 
 
 class Strategy(Estimator, ABC):
@@ -64,13 +77,17 @@ class Strategy(Estimator, ABC):
     known: KnownPairs
     metric: str
     random_state: RandomState
-    _log: AnswerLog
+    _log: list[Answer | Retraction]
+    """All answers that were told, and retractions, in order of arrival."""
+    _held: dict[int, Answer]
+    """The answers that were not taken back, by their positions in the log."""
     _learned: list[Answer] | None
     """The answers that the state follows from; None while it is being computed."""
     _seed: int
     _kinds: tuple[Kind, ...] = ("pair",)
-    _without: frozenset[int] = frozenset()
     """Kinds of questions that `_choose` returns."""
+    _without: frozenset[int] = frozenset()
+    """Rows that are not shown."""
 
     def start(self, X: ArrayLike, *, probabilities: ArrayLike | None = None) -> Self:
         """Take the data, and forget all answers.
@@ -106,7 +123,7 @@ class Strategy(Estimator, ABC):
             )
         (self._seed,) = derived_seeds(self.random_state, 1)
         self._prepare(checked, probabilities)
-        self._log, self._learned = AnswerLog(self.n_samples_), None
+        self._log, self._held, self._learned = [], {}, None
         return self.learn([])
 
     def learn(self, answers: Iterable[Answer]) -> Self:
@@ -171,12 +188,12 @@ class Strategy(Estimator, ABC):
         InvalidParameterError
             If `n` is not a positive integer.
         """
-        log = self._started()
+        self._started()
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
         waiting = list(pending)
         for question in waiting:
-            if not isinstance(question, Question) or max(question.rows) >= log.n_samples:
+            if not isinstance(question, Question) or max(question.rows) >= self.n_samples_:
                 raise InvalidArgumentError(f"pending must be questions about rows, got {question}")
         own, wanted, self._without = self._kinds, int(n), frozenset(without)
         if kinds is not None:
@@ -213,9 +230,18 @@ class Strategy(Estimator, ABC):
         InvalidConstraintsError
             If a row is out of range.
         """
-        log = self._started()
-        log.append([answers] if isinstance(answers, Answer) else answers)
-        return self.learn(log.answers)
+        self._started()
+        new = [answers] if isinstance(answers, Answer) else list(answers)
+        for answer in new:
+            if not isinstance(answer, Answer):
+                raise InvalidArgumentError(f"tell takes clew.Answer objects, got {answer!r}")
+            if max(answer.question.rows) >= self.n_samples_:
+                raise InvalidConstraintsError(
+                    f"{answer.question}: rows run from 0 to {self.n_samples_ - 1}"
+                )
+        self._held |= dict(enumerate(new, start=len(self._log)))
+        self._log += new
+        return self.learn(self._held.values())
 
     def undo(self, n: int = 1) -> list[Answer]:
         """Take the last answers back, by appending retractions to the log.
@@ -230,9 +256,9 @@ class Strategy(Estimator, ABC):
         list of Answer
             The answers, the last one first.
         """
-        log = self._started()
-        retracted = log.retract_last(n)
-        self.learn(log.answers)
+        self._started()
+        retracted = [self._take_back(position) for position in list(self._held)[::-1][:n]]
+        self.learn(self._held.values())
         return retracted
 
     def retract(self, answer: Answer) -> Self:
@@ -252,9 +278,16 @@ class Strategy(Estimator, ABC):
         InvalidArgumentError
             If it was not given, or was taken back before.
         """
-        log = self._started()
-        log.retract(answer)
-        return self.learn(log.answers)
+        self._started()
+        positions = [position for position, each in self._held.items() if each == answer]
+        if not positions:
+            raise InvalidArgumentError(f"{answer} was not given, or was taken back before")
+        self._take_back(positions[-1])
+        return self.learn(self._held.values())
+
+    def _take_back(self, position: int) -> Answer:
+        self._log.append(Retraction(position))
+        return self._held.pop(position)
 
     def labels(self) -> NDArray[np.int64]:
         """Return the groups so far.
@@ -373,12 +406,12 @@ class Strategy(Estimator, ABC):
     @property
     def log(self) -> tuple[Answer | Retraction, ...]:
         """All answers that were told, and retractions, in order of arrival."""
-        return tuple(self._started().entries)
+        self._started()
+        return tuple(self._log)
 
-    def _started(self) -> AnswerLog:
+    def _started(self) -> None:
         if not hasattr(self, "_log"):
             raise InvalidArgumentError(f"{type(self).__name__}: call start(X) first")
-        return self._log
 
     @abstractmethod
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:

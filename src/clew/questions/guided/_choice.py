@@ -302,7 +302,7 @@ def best_triples(
     least = weight[rows].min(axis=1)
     found = []
     for kind in kinds:
-        for order in _orders(kind):
+        for order in [[0, 1, 2]] if kind == "odd_one_out" else [[0, 1, 2], [1, 0, 2], [2, 0, 1]]:
             a, b, c = rows[:, order].T
             near = (same[u, v].astype(float) for u, v in ((a, b), (a, c), (b, c)))
             states = joint_probabilities(*(np.clip(p, *PROBABILITIES) for p in near))
@@ -312,11 +312,6 @@ def best_triples(
                 for at in range(len(rows))
             ]
     return sorted(found, key=lambda triple: (-triple.value, triple.kind, triple.rows))
-
-
-def _orders(kind: Kind) -> list[list[int]]:
-    """Return the orders of three rows that are different questions."""
-    return [[0, 1, 2]] if kind == "odd_one_out" else [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
 
 
 def _completed(value: Singles) -> Ints:

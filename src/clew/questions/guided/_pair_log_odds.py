@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from clew._parallel import blocks
 from clew.kernels.partitions.pairs import fill_log_odds, number_of_pairs
@@ -277,17 +277,16 @@ def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
     likelihood = np.empty((len(RATES), len(SLOPES), len(INTERCEPTS)))
     for u, slope in enumerate(SLOPES):
         for v, intercept in enumerate(INTERCEPTS):
-            given = _given(log_odds, same, slope, intercept)
+            p = expit(slope * log_odds + intercept)
+            given = np.where(same, p, 1 - p)
             of_rates = np.log(RATES[:, None] + (1 - 2 * RATES[:, None]) * given).sum(axis=1)
             penalty = ((slope - 1) / SD_SLOPE) ** 2 + (intercept / SD_BIAS) ** 2
             likelihood[:, u, v] = of_rates - 0.5 * penalty
     likelihood += _log_beta(*PRIOR)[:, None, None]
-    weight = np.exp(likelihood - likelihood.max())
-    before = weight.sum(axis=(1, 2)) / weight.sum()
+    before = softmax(likelihood).sum(axis=(1, 2))
     n_wrong = float(wrong.sum())
     after = _log_beta(PRIOR[0] + n_wrong, PRIOR[1] + len(wrong) - n_wrong)
-    after = np.exp(after - after.max())
-    probabilities = (before + after / after.sum()) / 2
+    probabilities = (before + softmax(after)) / 2
     mean = float(probabilities @ RATES)
     average = max(float(wrong.mean()), LEAST_WRONG)
     rates = {}
@@ -300,11 +299,6 @@ def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
 
 def _log_beta(a: float, b: float) -> Floats:
     return np.asarray((a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES))
-
-
-def _given(log_odds: Floats, same: NDArray[np.bool_], slope: float, intercept: float) -> Floats:
-    p = expit(slope * log_odds + intercept)
-    return np.where(same, p, 1 - p)
 
 
 def _shrunk(within: Floats, overall: Floats) -> Floats:

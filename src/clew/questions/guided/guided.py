@@ -206,7 +206,11 @@ class Guided(Strategy):
         n = len(X)
         wanted = self.n_representatives or (n if n <= MOST_ROWS else N_REPRESENTATIVES)
         self._items = Representatives.of(X, self.metric, min(wanted, n), self._seed)
-        self._check_number()
+        n_items = len(self._items.rows)
+        if self.n_clusters is not None and self.n_clusters > n_items:
+            raise InvalidParameterError(
+                f"Guided(n_clusters={self.n_clusters}): there are only {n_items} representatives"
+            )
         data = self._items.data(X, self.metric)
         distances = (data + data.T) / 2 if self.metric == "precomputed" else squareform(pdist(data))
         coordinates = DistanceSpace.fit(distances, seed=self._seed).transform(distances)
@@ -215,13 +219,6 @@ class Guided(Strategy):
         low, high = UPDATE_BOUNDS
         self._batch = self.update_every or min(max(low, int(UPDATE_SHARE * n)), high)
         self._lag = int(self._batch >= LEAST_IN_PARTS)
-
-    def _check_number(self) -> None:
-        n_items = len(self._items.rows)
-        if self.n_clusters is not None and self.n_clusters > n_items:
-            raise InvalidParameterError(
-                f"Guided(n_clusters={self.n_clusters}): there are only {n_items} representatives"
-            )
 
     def _forget(self) -> None:
         self._codes, self._waiting, self._candidates = {}, [], None
@@ -237,7 +234,7 @@ class Guided(Strategy):
         if self._state is None and self._saved is not None:
             self._take_saved(*self._saved)
         known, model = self._current()
-        while (n := self._next_number(known)) <= len(self._given):
+        while (n := len(known) + self._batch - (0 if known else self._lag)) <= len(self._given):
             begun, self._begun = self._begun, None
             if begun is None or begun[0] != self._given[:n]:
                 batch = self._pairs(self._given[len(known) : n])
@@ -256,10 +253,6 @@ class Guided(Strategy):
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_begun": None}  # a part of an update cannot be copied
-
-    def _next_number(self, known: list[Answer]) -> int:
-        """Return the number of answers that the next state knows."""
-        return len(known) + self._batch - (0 if known else self._lag)
 
     def _go_back(self) -> None:
         """Return to the last state whose answers begin those that are learned, or to none."""
