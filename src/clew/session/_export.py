@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import Entry, Question
-from clew.cluster.guided import Alternative
 from clew.exceptions import InvalidDataError
 from clew.session._groups import Change
-from clew.session._quality import AnnotatorQuality, Check, Estimate, Quality
+from clew.session._quality import Check, Estimate
 
 if TYPE_CHECKING:
     from clew.session._items import Items
     from clew.session._loop import Loop
-    from clew.session._result import Doubt, SessionResult
+    from clew.session._result import SessionResult
 
 VERSION: Final = 3
 #: Arrays of the strategy have names that begin with this.
@@ -47,48 +46,61 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
             for at, names in result.exemplars_.items()
             if at in of_label
         },
-        "doubtful": [_of_doubt(doubt) for doubt in result.doubtful_],
-        "quality": None if quality is None else _of_quality(quality, of_label),
-        "remaining": None if remaining is None else _numbers(remaining._asdict()),
+        "doubtful": [
+            {
+                "id": doubt.answer.id,
+                "edit": doubt.answer.edit,
+                "items": _plain(doubt.answer.question.ids or ()),
+                "annotator": doubt.answer.annotator,
+                "p_wrong": round(doubt.p_wrong, 4),
+                "reason": doubt.reason,
+                "chain": _plain(doubt.chain),
+                "chain_answers": [answer.id or answer.edit for answer in doubt.chain_answers],
+            }
+            for doubt in result.doubtful_
+        ],
+        "quality": None
+        if quality is None
+        else {
+            "jaccard": _of_estimate(quality.jaccard),
+            "precision": _of_estimate(quality.precision),
+            "recall": _of_estimate(quality.recall),
+            "n_checks": quality.n_checks,
+            "groups": {
+                str(of_label[at]): {
+                    "precision": _of_estimate(group.precision),
+                    "recall": _of_estimate(group.recall),
+                }
+                for at, group in quality.groups.items()
+            },
+        },
+        "remaining": None
+        if remaining is None
+        else {name: _number(value) for name, value in remaining._asdict().items()},
         "stop": {"is_enough": result.stop_.is_enough, "reason": result.stop_.reason},
         "n_violated": _number(result.n_violated_),
-        "alternatives": [_of_alternative(other) for other in result.alternatives_],
+        "alternatives": [
+            {
+                "n_clusters": int(other.n_clusters),
+                "n_violated": int(other.n_violated),
+                "score": float(other.score),
+            }
+            for other in result.alternatives_
+        ],
         "n_clusters_probabilities": {str(number): float(p) for number, p in numbers},
-        "annotators": [_of_annotator(person) for person in result.annotators_],
+        "annotators": [
+            {
+                "name": person.name,
+                "n": person.n,
+                "error": _of_estimate(person.error),
+                "agreement_with_self": _of_estimate(person.agreement_with_self),
+                "n_repeats": person.n_repeats,
+            }
+            for person in result.annotators_
+        ],
         "changes": [_of_change(change) for change in result.changes_],
         "n_answers": result.n_answers,
         "revision": result.revision,
-    }
-
-
-def _of_doubt(doubt: Doubt) -> dict[str, Any]:
-    return {
-        "id": doubt.answer.id,
-        "edit": doubt.answer.edit,
-        "items": _plain(doubt.answer.question.ids or ()),
-        "annotator": doubt.answer.annotator,
-        "p_wrong": round(doubt.p_wrong, 4),
-        "reason": doubt.reason,
-        "chain": _plain(doubt.chain),
-        "chain_answers": [answer.id or answer.edit for answer in doubt.chain_answers],
-    }
-
-
-def _of_alternative(other: Alternative) -> dict[str, Any]:
-    return {
-        "n_clusters": int(other.n_clusters),
-        "n_violated": int(other.n_violated),
-        "score": float(other.score),
-    }
-
-
-def _of_annotator(person: AnnotatorQuality) -> dict[str, Any]:
-    return {
-        "name": person.name,
-        "n": person.n,
-        "error": _of_estimate(person.error),
-        "agreement_with_self": _of_estimate(person.agreement_with_self),
-        "n_repeats": person.n_repeats,
     }
 
 
@@ -103,28 +115,8 @@ def _of_change(change: Change) -> dict[str, Any]:
     }
 
 
-def _of_quality(quality: Quality, of_label: dict[int, int]) -> dict[str, Any]:
-    return {
-        "jaccard": _of_estimate(quality.jaccard),
-        "precision": _of_estimate(quality.precision),
-        "recall": _of_estimate(quality.recall),
-        "n_checks": quality.n_checks,
-        "groups": {
-            str(of_label[at]): {
-                "precision": _of_estimate(group.precision),
-                "recall": _of_estimate(group.recall),
-            }
-            for at, group in quality.groups.items()
-        },
-    }
-
-
 def _of_estimate(estimate: Estimate | None) -> list[float] | None:
     return None if estimate is None else [round(float(value), 4) for value in estimate]
-
-
-def _numbers(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> Any:

@@ -94,7 +94,11 @@ def session_items(
     frame = X if distances is None else distances
     names = getattr(frame, "index", None) if hasattr(frame, "columns") and ids is None else ids
     if distances is not None:
-        _check_columns(frame)
+        if hasattr(frame, "columns") and list(frame.columns) != list(frame.index):
+            raise InvalidDataError(
+                "distances: the columns of the data frame must equal its index, in the same order; "
+                "use distances.loc[:, distances.index]"
+            )
         values, metric = check_distances(_values(frame)), True
     else:
         (values, standardize), metric = _features(frame, standardize, n_clusters), False
@@ -171,7 +175,8 @@ def _features(
 def _matrix(X: Any) -> Floats:
     """Return features as a dense array, in which values may be missing."""
     given = _values(X)
-    if _is_sparse(given):
+    is_sparse = bool(issparse(given))
+    if is_sparse:
         n, n_columns = given.shape
         if n * n_columns > MOST_ENTRIES:
             raise InvalidDataError(
@@ -192,21 +197,8 @@ def _matrix(X: Any) -> Floats:
     return values
 
 
-def _is_sparse(given: Any) -> bool:
-    return bool(issparse(given))
-
-
 def _values(given: Any) -> Any:
     return given.to_numpy() if hasattr(given, "columns") else given
-
-
-def _check_columns(frame: Any) -> None:
-    """Refuse a data frame of distances whose columns do not equal its index."""
-    if hasattr(frame, "columns") and list(frame.columns) != list(frame.index):
-        raise InvalidDataError(
-            "distances: the columns of the data frame must equal its index, in the same order; "
-            "use distances.loc[:, distances.index]"
-        )
 
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = MappingProxyType(

@@ -26,9 +26,8 @@ from clew.questions import Strategy
 from clew.questions._answers import Key, key_of
 from clew.session._chooser import Chooser, Chosen
 from clew.session._items import Items
-from clew.session._log import SessionLog
+from clew.session._log import Asking, Queue, SessionLog, asking_of
 from clew.session._quality import Check
-from clew.session._queue import Asking, Queue, asking_of
 
 #: Number of questions that are chosen before they are asked, if the model learns in the background.
 N_AHEAD = 20
@@ -139,7 +138,12 @@ class Loop:
     ) -> list[Question]:
         """Return at most `n` questions for an annotator, less those that the annotator holds."""
         name = self.queue.check(annotator)
-        wanted = Wanted(n, name, kinds, self._held(held, name))
+        questions = [self.named(self.located(question)) for question in held]
+        with self.recording:
+            for question in questions:
+                if self.queue.answer_of(question, name) is None:
+                    self.queue.hand_out(question, name)
+        wanted = Wanted(n, name, kinds, frozenset(map(asking_of, questions)))
         with self.recording:
             if self._n_missing(wanted) > 0 and self._background:
                 self._hand_out_ahead(wanted)
@@ -150,15 +154,6 @@ class Loop:
         self._wake()
         with self.recording:
             return self._with_annotator(wanted)[: max(0, n - len(wanted.held))]
-
-    def _held(self, held: Iterable[Question], name: str) -> frozenset[Asking]:
-        """Note who holds questions, and return their keys."""
-        questions = [self.named(self.located(question)) for question in held]
-        with self.recording:
-            for question in questions:
-                if self.queue.answer_of(question, name) is None:
-                    self.queue.hand_out(question, name)
-        return frozenset(map(asking_of, questions))
 
     def _with_annotator(self, wanted: Wanted) -> list[Question]:
         return self.queue.with_annotator(wanted.name, wanted.kinds, wanted.held)

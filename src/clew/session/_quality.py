@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 from scipy.stats import beta
 
 from clew.answers import SAME, Answer, Question, meaning_of
@@ -196,9 +196,9 @@ def quality_of(
     missed = _clustered(expected.missed.sum() / 2 * np.exp(log_missed), cluster, random)
     right = within - false
     return Quality(
-        _estimate(_ratio(right, within + missed)),
-        _estimate(_ratio(right, right + false)),
-        _estimate(_ratio(right, right + missed)),
+        _estimate(right, within + missed),
+        _estimate(right, right + false),
+        _estimate(right, right + missed),
         len(checks),
         _by_group(expected, log_false, log_missed, cluster, random),
     )
@@ -214,9 +214,8 @@ def _log_factors(
         against = error + (1 - 2 * error) * wrong
         is_against = (answer.value == SAME) != check.is_within
         log_p += CHECK_WEIGHT * np.log(against if is_against else 1 - against)
-    p = np.exp(log_p - log_p.max())
     at = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
-    return np.asarray(mean + np.interp(at, np.cumsum(p) / p.sum(), LOG_FACTORS))
+    return np.asarray(mean + np.interp(at, np.cumsum(softmax(log_p)), LOG_FACTORS))
 
 
 def _false(
@@ -259,18 +258,14 @@ def _by_group(
         n_missed = _clustered(mean, max(CLUSTER * size, cluster), random)
         right = n_within - n_false
         found[number] = GroupQuality(
-            _estimate(_ratio(right, right + n_false)),
-            _estimate(_ratio(2 * right, 2 * right + n_missed)),
+            _estimate(right, right + n_false), _estimate(2 * right, 2 * right + n_missed)
         )
     return MappingProxyType(found)
 
 
-def _ratio(part: Floats, whole: NDArray[np.floating]) -> Floats:
-    """Divide; 1 where `whole` is 0."""
-    return np.asarray(np.divide(part, whole, out=np.ones(len(part)), where=whole > 0))
-
-
-def _estimate(values: Floats) -> Estimate:
+def _estimate(part: Floats, whole: NDArray[np.floating]) -> Estimate:
+    """Estimate a share from draws of both; it is 1 where `whole` is 0."""
+    values = np.divide(part, whole, out=np.ones(len(part)), where=whole > 0)
     low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
     return Estimate(float(middle), float(low), float(high))
 
@@ -314,7 +309,9 @@ def draw_check(
     Between groups in proportion to the root of the probability that they are the same. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
-    taken = _positions(asked, rows)
+    pairs = np.array([of for kind, of in asked if kind == "pair"], np.int64).reshape(-1, 2)
+    at = np.minimum(np.searchsorted(rows, pairs), len(rows) - 1)
+    taken = np.asarray(at[(rows[at] == pairs).all(axis=1)])
     is_first = number % WITHIN_EVERY == 1
     for is_within in (is_first, not is_first):
         weight = _weights(same, labels, is_within=is_within)
@@ -343,13 +340,6 @@ def check_of(
     weight = _weights(same, labels, is_within=is_within)
     probability = float(weight[i, j] / weight.sum(dtype=np.float64))
     return Check(pair, is_within, probability, _p_wrong(same[i, j], is_within=is_within), n)
-
-
-def _positions(asked: set[Key], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the asked pairs of rows of the sample, as positions in it, (m, 2)."""
-    pairs = np.array([of for kind, of in asked if kind == "pair"], np.int64).reshape(-1, 2)
-    at = np.minimum(np.searchsorted(rows, pairs), len(rows) - 1)
-    return np.asarray(at[(rows[at] == pairs).all(axis=1)])
 
 
 def _weights(same: Singles, labels: NDArray[np.int64], *, is_within: bool) -> Singles:

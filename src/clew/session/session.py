@@ -34,9 +34,9 @@ from clew.session._items import (
     started,
     with_rows,
 )
+from clew.session._log import Queue
 from clew.session._loop import Applied, Loop, Suggestion
 from clew.session._open import StoreSession, open_session
-from clew.session._queue import Queue
 from clew.session._result import SessionResult, result_of
 
 
