@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import Transformer, guarded_fit
+from clew._estimators import OfDistances, Transformer, guarded_fit
 from clew._parallel import Progress, blocks, unlocked_property
 from clew._units import Units
 from clew._validation import Allowed, AllowedValues, check_data, check_parameters, warn_of_distances
@@ -38,7 +38,7 @@ CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
 Floats = NDArray[np.float64]
 
 
-class AdaptiveKNN(Transformer):
+class AdaptiveKNN(OfDistances, Transformer):
     """Gaussian affinities of distances, with a scale for each row that adapts to the local density.
 
     Parameters
@@ -121,8 +121,6 @@ class AdaptiveKNN(Transformer):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.sparse = self.metric != "precomputed"
         tags.transformer_tags.preserves_dtype = []  # affinities are float32
         return tags

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedTransformer, guarded_fit
+from clew._estimators import ConstrainedTransformer, OfDistances, guarded_fit
 from clew._parallel import Progress, blocks, one_blas_thread
 from clew._units import Units
 from clew._validation import Allowed, check_features, check_parameters
@@ -47,7 +47,7 @@ class Learned(NamedTuple):
     distance: Floats
 
 
-class LearnedDistances(ConstrainedTransformer):
+class LearnedDistances(OfDistances, ConstrainedTransformer):
     """Learn new distances from given distances, or from those of features, and answers.
 
     Affinities are Gaussians of the learned distances, with local scales, see `AdaptiveKNN`.
@@ -65,10 +65,7 @@ class LearnedDistances(ConstrainedTransformer):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        is_given = self.metric == "precomputed"
-        tags.input_tags.pairwise = is_given
-        tags.input_tags.positive_only = is_given
-        tags.input_tags.sparse = is_given
+        tags.input_tags.sparse = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 

@@ -313,7 +313,16 @@ class SKLR(KernelSpace):
         *,
         is_partial: bool = False,
     ) -> Floats:
-        self._check_slack()
+        if self.slack == "none" and self.C != "auto":
+            raise InvalidParameterError(
+                f"SKLR(C={self.C!r}, slack='none'): C is the slack penalty, and has no effect "
+                "without slack; leave C='auto', or use slack='l1'"
+            )
+        if self.algorithm == "paper" and self.slack != "none":
+            raise InvalidParameterError(
+                f"SKLR(algorithm='paper', slack={self.slack!r}): the paper's algorithm has no "
+                "slack; use slack='none', or algorithm='dual'"
+            )
         pair_bounds = PairBounds(1.0, 1.0)
         if not answers.is_dont_know.all():
             pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
@@ -364,18 +373,6 @@ class SKLR(KernelSpace):
         self._answers, self._seeds = answers, seeds
         self._problem = tuple(getattr(self, name) for name in PROBLEM)
         return solution.A
-
-    def _check_slack(self) -> None:
-        if self.slack == "none" and self.C != "auto":
-            raise InvalidParameterError(
-                f"SKLR(C={self.C!r}, slack='none'): C is the slack penalty, and has no effect "
-                "without slack; leave C='auto', or use slack='l1'"
-            )
-        if self.algorithm == "paper" and self.slack != "none":
-            raise InvalidParameterError(
-                f"SKLR(algorithm='paper', slack={self.slack!r}): the paper's algorithm has no "
-                "slack; use slack='none', or algorithm='dual'"
-            )
 
     def _earlier_multipliers(self, limits: AnswerLimits) -> Floats:
         """Return the multipliers of the earlier fit, with 0 for new answers."""
