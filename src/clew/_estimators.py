@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew._parallel import Progress
-from clew._validation import AllowedValues
+from clew._validation import AllowedValues, check_features, check_parameters
 from clew.answers import ANSWER_WORDS, Answer
 from clew.constraints import Constraints
-from clew.constraints._support import refuse_another_order
+from clew.constraints._support import answers_for, refuse_another_order
 from clew.exceptions import InvalidArgumentError
+from clew.graphs import check_distances
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -150,6 +151,10 @@ class Estimator(BaseEstimator):
     feature_names_in_: NDArray[np.object_]
     _allowed: ClassVar[Mapping[str, AllowedValues]]
 
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Check the rows that `fit` is given."""
+        return check_features(self, X)
+
 
 class OfDistances(Estimator):
     """An estimator of features, or of distances if its `metric` is "precomputed"."""
@@ -161,6 +166,12 @@ class OfDistances(Estimator):
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        if self.metric != "precomputed":
+            return super()._checked(X)
+        distances: NDArray[np.float64] = check_distances(X, estimator=self)
+        return distances
 
 
 class ConstrainedEstimator(Estimator):
@@ -214,6 +225,43 @@ class ConstrainedClusterer(ClusterMixin, ConstrainedEstimator):
 
     labels_: NDArray[np.int64]
     n_violated_: int
+
+    @guarded_fit
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> Self:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features; or, with ``metric="precomputed"``, the distances between rows, square or
+            condensed, as SciPy's ``pdist`` returns them.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            Answers of the kinds that `supports` lists; None for no answers.
+        callback : callable, default=None
+            Called as ``callback(n_done, n_steps)`` after each step: a start, a fit of
+            `DistanceClustering`, or the whole fit of methods that start only once.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        checked = self._checked(X)
+        self._solve(checked, answers_for(self, constraints, len(checked)), callback)
+        return self
+
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        """Set `labels_` and the other fitted attributes."""
+        raise NotImplementedError
 
     def fit_predict(
         self,

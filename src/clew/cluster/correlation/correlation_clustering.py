@@ -255,7 +255,9 @@ class CorrelationClustering(ConstrainedClusterer):
         _report(callback, 3)
         self.labels_ = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self._set_merges(evidence)
+        # From single rows to as few groups as asked pairs connect.
+        _, merges = greedy_merges(evidence, np.arange(evidence.n_rows), 1)
+        self.merges_, self.distances_ = merges.groups, -merges.scores
         self.n_violated_ = n_violated(self.labels_, known)
         return self
 
@@ -301,11 +303,6 @@ class CorrelationClustering(ConstrainedClusterer):
         else:
             joined = kmeans(means, wanted, n_init=1, random_state=seed).labels
         return np.asarray(joined[labels])
-
-    def _set_merges(self, evidence: Evidence) -> None:
-        """Set the greedy merges from single rows to as few groups as asked pairs connect."""
-        _, merges = greedy_merges(evidence, np.arange(evidence.n_rows), 1)
-        self.merges_, self.distances_ = merges.groups, -merges.scores
 
 
 def _report(callback: Progress | None, done: int) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 from clew._parallel import stop_if_abandoned
 from clew.answers import KINDS, Kind
@@ -200,10 +201,7 @@ def log_probabilities(
     weights: NDArray[np.float64], features: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return log-probabilities (n_groups, n_rows); weights (n_groups, d), features (d, n_rows)."""
-    logit = weights @ features
-    logit -= logit.max(axis=0)
-    logit -= np.log(np.exp(logit).sum(axis=0))
-    return np.asarray(logit)
+    return np.asarray(log_softmax(weights @ features, axis=0))
 
 
 def negative_objective(

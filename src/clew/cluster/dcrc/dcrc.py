@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer
 from clew._parallel import Progress
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_features, check_n_clusters, derived_seeds
 from clew.cluster._kmeans import warn_of_fewer_groups
 from clew.cluster.dcrc._em import Errors, Penalties, Steps
 from clew.cluster.dcrc._selection import (
@@ -30,7 +23,7 @@ from clew.cluster.dcrc._selection import (
     sampled_rows,
 )
 from clew.constraints import Conflict, Constraints, Support
-from clew.constraints._support import answers_for, of_some_weight, refuse_contradictions
+from clew.constraints._support import of_some_weight, refuse_contradictions
 from clew.metrics import n_violated
 from clew.trust import ConfusionMatrices
 
@@ -247,53 +240,24 @@ class DCRC(ConstrainedClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Standardized features.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            The answers; None for no answers.
-        callback : callable, default=None
-            Called after each start with the numbers of finished and of all starts.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        features = check_features(self, X)
-        n = len(features)
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        n = len(X)
         check_n_clusters(self, n)
-        known = answers_for(self, constraints, n)
         weighted = of_some_weight(known)
         if self.epsilon == 0:
             refuse_contradictions(weighted.as_pairs())
         seeds = derived_seeds(self.random_state, 4)
         rows = sampled_rows(weighted, self.max_unanswered, seeds[0])
         errors = self._errors(len(known.annotators))
-        trial = best_trial(self, features[rows], weighted.subset(rows), n, errors, seeds[1:])
+        trial = best_trial(self, X[rows], weighted.subset(rows), n, errors, seeds[1:])
         choice = trial.choice
         penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
         steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
         best = best_solution(
             trial.starts, trial.problem, errors, penalties, steps, self.n_jobs, callback
         )
-        self._set_result(features, known, rows, trial, best)
-        warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], features)
-        return self
+        self._set_result(X, known, rows, trial, best)
+        warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], X)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each group.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,16 +13,16 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clew._composition import check_part, seeded_part
-from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances
 from clew._parallel import Progress, ProgressReport, one_blas_thread
 from clew._units import Units
-from clew._validation import Allowed, RandomState, check_features, check_parameters, derived_seeds
+from clew._validation import Allowed, RandomState, check_features, derived_seeds
 from clew._warnings import silenced
 from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.constraints import Constraints, Support
-from clew.constraints._support import answers_for, held_out_folds
+from clew.constraints._support import held_out_folds
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.graphs import check_distances, check_distances_to_fitted
+from clew.graphs import check_distances_to_fitted
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import DistLQP, ShortestPaths
 
@@ -152,36 +152,9 @@ class DistanceClustering(OfDistances, ConstrainedClusterer):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Choose distances, and find groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_samples) or (n_samples, n_features)
-            Distances, square or condensed, or features.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called as ``callback(n_done, n_fits)``.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
+    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
         ways, clusterer, seed = self._parts()
-        distances = self._read(X)
-        known = answers_for(self, constraints, len(distances))
+        distances = X if self.metric == "precomputed" else self._distances(X)
         used = known.select(pairs=~known.is_dont_know & (known.pair_weights > 0))
         folds = list(held_out_folds(used, self.n_folds, seed)) if len(used.pairs) else []
         n_fits = len(folds) * len(ways) + 1
@@ -196,7 +169,6 @@ class DistanceClustering(OfDistances, ConstrainedClusterer):
         self.labels_ = np.asarray(self.clusterer_.labels_, np.int64)
         self.n_violated_ = n_violated(self.labels_, known)
         report(n_fits)
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the group of rows, from their distances to the fitted rows.
@@ -221,13 +193,9 @@ class DistanceClustering(OfDistances, ConstrainedClusterer):
             distances = self.similarity_.transform(distances)
         return np.asarray(self.clusterer_.predict(distances), np.int64)
 
-    def _read(self, X: ArrayLike) -> Floats:
-        if self.metric == "precomputed":
-            given: Floats = check_distances(X, estimator=self)
-            return given
-        features = check_features(self, X)
-        self._units = Units.around_median(features)
-        self._rows = self._units.scale(features)
+    def _distances(self, X: Floats) -> Floats:
+        self._units = Units.around_median(X)
+        self._rows = self._units.scale(X)
         with one_blas_thread():
             found: Floats = euclidean_distances(self._rows)
         return found

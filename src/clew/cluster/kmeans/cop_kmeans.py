@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances
 from clew._parallel import Progress
 from clew._units import Units
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_features, check_n_clusters, derived_seeds
 from clew.cluster._kmeans import (
     Centers,
     Means,
@@ -34,9 +27,9 @@ from clew.cluster._kmeans import (
 )
 from clew.constraints import Closure, Constraints, Support
 from clew.constraints._closure import neighbor_lists
-from clew.constraints._support import answers_for, binding_answers
+from clew.constraints._support import binding_answers
 from clew.exceptions import InfeasibleConstraintsError
-from clew.graphs import check_distances, check_distances_to_fitted
+from clew.graphs import check_distances_to_fitted
 from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
 from clew.kernels.graphs import component_labels
 from clew.kernels.means import PairLists, cheapest, iterated_conditional_modes
@@ -192,45 +185,19 @@ class COPKMeans(OfDistances, ConstrainedClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called after each start with the number of finished starts and `n_init`.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        check_n_clusters(self, len(X))
         is_given = self.metric == "precomputed"
-        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
-        hard = self._hard_answers(checked, constraints)
+        hard = binding_answers(known)
         closure = hard.closure()
         check_n_components(self, closure.n_components)
         graph = CannotLinkGraph(closure, self.n_clusters)
         if is_given:
-            best = self._solve(Medoids(checked, closure.component), graph, callback)
+            best = self._best_run(Medoids(X, closure.component), graph, callback)
             self.inertia_ = best.inertia
         else:
-            units = Units.around_mean(checked)
-            best = self._solve(Means(units.scale(checked), closure.component), graph, callback)
+            units = Units.around_mean(X)
+            best = self._best_run(Means(units.scale(X), closure.component), graph, callback)
             self.inertia_ = units.unscale_squares(best.inertia)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_iter_ = labels[closure.component], best.n_iter
@@ -239,8 +206,7 @@ class COPKMeans(OfDistances, ConstrainedClusterer):
             self.medoid_indices_ = best.centers[groups]
         else:
             self.cluster_centers_ = units.unscale(best.centers[groups])
-        warn_of_fewer_groups(self, self.labels_, checked)
-        return self
+        warn_of_fewer_groups(self, self.labels_, X)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign rows to the group of the nearest center; answers are not used.
@@ -262,13 +228,7 @@ class COPKMeans(OfDistances, ConstrainedClusterer):
             return np.asarray(checked[:, self.medoid_indices_].argmin(axis=1))
         return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
-    def _hard_answers(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
-        """Check data and answers; return the must-links and cannot-links of positive weight."""
-        n = len(X)
-        check_n_clusters(self, n)
-        return binding_answers(answers_for(self, constraints, n))
-
-    def _solve(self, centers: Centers, graph: CannotLinkGraph, callback: Progress | None) -> Run:
+    def _best_run(self, centers: Centers, graph: CannotLinkGraph, callback: Progress | None) -> Run:
         """Return the best of all starts; raise if every start failed."""
         run = run_with_search if self.algorithm == "auto" else run_in_row_order
         best = best_start(

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer
 from clew._parallel import Progress
 from clew._units import Units
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_features, check_n_clusters, derived_seeds
 from clew.cluster._kmeans import warn_of_fewer_groups
 from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, weighted_pairs
 from clew.constraints import Constraints, Support
-from clew.constraints._support import answers_for
 from clew.metrics import n_violated
 
 __all__ = ["MPCKMeans"]
@@ -174,39 +166,10 @@ class MPCKMeans(ConstrainedClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups and the metrics.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called after each start with the number of finished starts and `n_init`.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        features = check_features(self, X)
-        n = len(features)
-        check_n_clusters(self, n)
-        known = answers_for(self, constraints, n)
-        units = Units.of_ranges(features)
-        scaled, pairs = units.scale(features), weighted_pairs(known)
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        check_n_clusters(self, len(X))
+        units = Units.of_ranges(X)
+        scaled, pairs = units.scale(X), weighted_pairs(known)
 
         def new_model() -> LearnedMetrics:
             return LearnedMetrics(
@@ -225,8 +188,7 @@ class MPCKMeans(ConstrainedClusterer):
         self.cluster_centers_ = units.unscale(self._centers)
         self.metrics_ = units.unscale_metrics(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
-        warn_of_fewer_groups(self, labels, features)
-        return self
+        warn_of_fewer_groups(self, labels, X)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign rows to the group of lowest cost; answers are not used.

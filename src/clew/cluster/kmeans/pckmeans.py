@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer
 from clew._parallel import Progress
 from clew._units import Units
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_features, check_n_clusters, derived_seeds
 from clew.cluster._kmeans import Means, nearest_centers, plus_plus, warn_of_fewer_groups
 from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, descend, weighted_pairs
 from clew.constraints import Constraints, Support
-from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 
@@ -173,39 +165,11 @@ class PCKMeans(ConstrainedClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called after each start with the number of finished starts and `n_init`.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        features = check_features(self, X)
-        n, n_groups = len(features), self.n_clusters
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        n, n_groups = len(X), self.n_clusters
         check_n_clusters(self, n)
-        known = answers_for(self, constraints, n)
-        units = Units.around_mean(features)
-        scaled = units.scale(features)
+        units = Units.around_mean(X)
+        scaled = units.scale(X)
         means, pairs = Means(scaled, np.arange(n)), weighted_pairs(known)
         seed, *seeds = derived_seeds(self.random_state, 1 + self.n_init)
         if self.penalty == "auto":
@@ -222,8 +186,7 @@ class PCKMeans(ConstrainedClusterer):
         self.objective_ = units.unscale_squares(run.objective)
         self.penalty_ = units.unscale_squares(penalty)
         self.n_iter_ = run.n_iter
-        warn_of_fewer_groups(self, labels, features)
-        return self
+        warn_of_fewer_groups(self, labels, X)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign rows to the group of the nearest center; answers are not used.

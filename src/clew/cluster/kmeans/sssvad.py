@@ -8,17 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._estimators import ConstrainedClusterer
 from clew._parallel import Progress
 from clew._units import Units
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_features, check_n_clusters, derived_seeds
 from clew.cluster._kmeans import (
     Means,
     best_start,
@@ -30,7 +23,6 @@ from clew.cluster._kmeans import (
 )
 from clew.constraints import Constraints, Support
 from clew.constraints._meanings import Relations, inequalities_or_refusal
-from clew.constraints._support import answers_for
 from clew.kernels.means import add_groups
 from clew.metrics import n_violated
 
@@ -181,43 +173,15 @@ class SSSVaD(ConstrainedClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups and the weights of features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Triplets and odd-one-out answers; None for no answers.
-        callback : callable, default=None
-            Called after each start with the number of finished starts and `n_init`.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        features = check_features(self, X)
-        check_n_clusters(self, len(features))
-        known = answers_for(self, constraints, len(features))
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        check_n_clusters(self, len(X))
         relations = inequalities_or_refusal(self, known)
-        units = Units.of_ranges(features)
-        scaled = units.scale(features)
+        units = Units.of_ranges(X)
+        scaled = units.scale(X)
         comparisons = Comparisons.of(scaled, relations, float(self.penalty))
         variances = scaled.var(axis=0)
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
-        best = self._solve(scaled, comparisons, floor, callback)
+        best = self._best_run(scaled, comparisons, floor, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.shares_, self._units = best.shares[groups], units
@@ -225,10 +189,9 @@ class SSSVaD(ConstrainedClusterer):
         self._floor = floor
         self.cluster_centers_ = units.unscale(self._centers)
         self.objective_, self.n_iter_ = best.objective, best.n_iter
-        warn_of_fewer_groups(self, labels, features)
-        return self
+        warn_of_fewer_groups(self, labels, X)
 
-    def _solve(
+    def _best_run(
         self,
         scaled: NDArray[np.float64],
         comparisons: Comparisons,

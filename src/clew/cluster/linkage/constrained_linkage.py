@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances
 from clew._parallel import Progress
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import Allowed, check_n_clusters
 from clew._warnings import warn
 from clew.cluster._kmeans import check_n_components
 from clew.constraints import Closure, Constraints, Support
-from clew.constraints._support import answers_for, binding_answers
+from clew.constraints._support import binding_answers
 from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError
-from clew.graphs import check_distances
 from clew.kernels.graphs import component_labels
 from clew.kernels.linkage import LINKAGES, merge_along_chains, merge_components, number_nodes
 from clew.metrics import n_violated
@@ -161,42 +160,13 @@ class ConstrainedLinkage(OfDistances, ConstrainedClusterer):
         self.metric = metric
         self.distance_threshold = distance_threshold
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows; distances may also be condensed, as SciPy's
-            ``pdist`` returns them.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called once at the end, with 1 and 1.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        is_given = self.metric == "precomputed"
-        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
-        n = len(checked)
-        hard = binding_answers(answers_for(self, constraints, n))
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        n, hard = len(X), binding_answers(known)
         closure = hard.closure()
         self._check_numbers(n, closure.n_components)
-        distances = given_distances(checked) if is_given else measured_distances(checked)
-        merges = _solve(distances, closure, LINKAGES[self.linkage])
+        is_given = self.metric == "precomputed"
+        distances = given_distances(X) if is_given else measured_distances(X)
+        merges = _all_merges(distances, closure, LINKAGES[self.linkage])
         n_merged = self._n_merged(merges, closure)
         self.labels_ = component_labels(n, merges.rows[:n_merged])
         self.n_clusters_ = n - n_merged
@@ -204,7 +174,6 @@ class ConstrainedLinkage(OfDistances, ConstrainedClusterer):
         self.n_violated_ = n_violated(self.labels_, hard)
         if callback is not None:
             callback(1, 1)
-        return self
 
     def _check_numbers(self, n: int, n_components: int) -> None:
         """Check the numbers of groups and rows."""
@@ -240,7 +209,7 @@ class ConstrainedLinkage(OfDistances, ConstrainedClusterer):
         return min(len(merges.rows), n - self.n_clusters)
 
 
-def _solve(distances: Distances, closure: Closure, linkage: int) -> Merges:
+def _all_merges(distances: Distances, closure: Closure, linkage: int) -> Merges:
     """Merge within must-link components, then all that cannot-links allow; changes `distances`."""
     n = len(closure.component)
     condensed, size, active = distances.condensed, np.ones(n), np.arange(n)

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from clew._estimators import ConstrainedClusterer, OfDistances, guarded_fit
+from clew._estimators import ConstrainedClusterer, OfDistances
 from clew._parallel import Progress, blocks, in_threads, one_blas_thread
-from clew._validation import (
-    Allowed,
-    RandomState,
-    check_features,
-    check_matrix,
-    check_n_clusters,
-    check_parameters,
-    derived_seeds,
-)
+from clew._validation import Allowed, RandomState, check_matrix, check_n_clusters, derived_seeds
 from clew._warnings import warn
 from clew.cluster._kmeans import kmeans
 from clew.constraints import Closure, Constraints, Support
-from clew.constraints._support import answers_for, binding_answers
+from clew.constraints._support import binding_answers
 from clew.exceptions import DeadEndWarning, FewerGroupsWarning, InvalidParameterError
 from clew.graphs import check_dense_size, check_distances, inner_products
 from clew.kernels.graphs import component_labels
@@ -153,47 +145,21 @@ class HACC(OfDistances, ConstrainedClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @guarded_fit
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        constraints: Constraints | None = None,
-        callback: Progress | None = None,
-    ) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows; distances may also be condensed, as SciPy's
-            ``pdist`` returns them.
-        y : ignored
-            Present by convention.
-        constraints : Constraints, default=None
-            Must-links and cannot-links; None for no answers.
-        callback : callable, default=None
-            Called once at the end, with 1 and 1.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self, self._allowed)
-        is_given = self.metric == "precomputed"
-        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
-        check_n_clusters(self, len(checked))
-        check_dense_size(len(checked))
-        hard = binding_answers(answers_for(self, constraints, len(checked)))
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        check_n_clusters(self, len(X))
+        check_dense_size(len(X))
+        hard = binding_answers(known)
         closure = hard.closure()
-        self.labels_, self.is_reached_ = cut(self._edges(checked), closure, self.n_clusters)
+        self.labels_, self.is_reached_ = cut(self._edges(X), closure, self.n_clusters)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.n_violated_ = n_violated(self.labels_, hard)
-        self._warn_of_other_number()
+        ends = f"HACC(n_clusters={self.n_clusters}) ends with {self.n_clusters_} groups: "
+        if self.n_clusters_ > self.n_clusters:
+            warn(f"{ends}cannot-links forbid every further merge", DeadEndWarning)
+        elif self.n_clusters_ < self.n_clusters:
+            warn(f"{ends}must-links leave no more", FewerGroupsWarning)
         if callback is not None:
             callback(1, 1)
-        return self
 
     def _edges(self, checked: NDArray[np.float64]) -> Edges:
         """Order the pairs of rows."""
@@ -204,14 +170,6 @@ class HACC(OfDistances, ConstrainedClusterer):
             n_runs=self.n_runs, n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
         return edges_in_order(consensus(euclidean(checked), probabilities), len(checked))
-
-    def _warn_of_other_number(self) -> None:
-        """Warn if the number of groups is not the wanted one."""
-        ends = f"HACC(n_clusters={self.n_clusters}) ends with {self.n_clusters_} groups: "
-        if self.n_clusters_ > self.n_clusters:
-            warn(f"{ends}cannot-links forbid every further merge", DeadEndWarning)
-        elif self.n_clusters_ < self.n_clusters:
-            warn(f"{ends}must-links leave no more", FewerGroupsWarning)
 
 
 def consensus_probabilities(
