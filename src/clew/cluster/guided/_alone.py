@@ -18,8 +18,9 @@ from clew._limits import MANY_ROWS
 from clew._warnings import silenced
 from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._errors import AnswerErrors, errors_given_labels
-from clew.cluster.guided._features import N_NEIGHBORS, Rows, ward_of
+from clew.cluster.guided._features import N_NEIGHBORS, Rows
 from clew.cluster.guided._partitions import AnswerModel, Floats, Labels, renumbered
 from clew.cluster.guided._search import Groups, numbers_to_cut
 from clew.cluster.guided._smoothers import NeighborSmoother, ShareSmoother, Smoother

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import ward
 from scipy.linalg import qr, svd
 from scipy.sparse import csr_array, issparse
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -19,7 +19,9 @@ from clew._composition import graph_of
 from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
 from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, Units
+from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._gaps import Gaps
+from clew.cluster.guided._latent_classes import Categories, columns_without_order
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
     RidgeSmoother,
@@ -28,7 +30,7 @@ from clew.cluster.guided._smoothers import (
     values_and_ranks,
 )
 from clew.constraints import Constraints
-from clew.graphs import DistanceSpace, nearest_graph, resolved_n_neighbors
+from clew.graphs import DistanceSpace, NeighborSearch, nearest_graph, resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN
 from clew.similarity.graphs import Propagation
 
@@ -49,30 +51,34 @@ LEAST_SHARE = 1e-10
 N_NEIGHBORS, ALPHA = 10, 0.9
 #: If a smaller share of the rows are different, rows repeat.
 LEAST_DIFFERENT = 0.9
+#: A lattice shows in so many rows; its rows move by this share of its step in each direction, which
+#: is the standard deviation of rounding errors. Equal rows agree to so many digits.
+N_LATTICE_ROWS, JITTER, ROUNDED_TO = 1_000, 0.29, 9
+#: With fewer rows columns of few values are no categories.
+LEAST_ROWS = 20
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
 
 
 def jittered(X: Floats, seed: int) -> Floats:
-    """Add up to half the step to the next value, as if values had been rounded, if rows repeat.
+    """Move rows on a lattice about halfway to the next ones, in all directions, if rows repeat.
 
     The nearest rows of a row are all equal to it otherwise, and equal rows a group of their own.
-    Columns of many values repeat only with their rows, and stay as they are.
+    On a lattice, also a rotated one, the distances to the nearest other rows have few values; rows
+    that were given twice stay as they are.
     """
-    n_different = len(np.unique(X, axis=0))
-    if n_different >= LEAST_DIFFERENT * len(X):
+    unit = np.abs(X).max() or 1.0
+    different: Floats = np.unique(np.round(X / unit, ROUNDED_TO), axis=0)
+    if not 2 < len(different) < LEAST_DIFFERENT * len(X):
         return X
-    if max(len(np.unique(column)) for column in X.T) > n_different / 2:
+    _, value, axes = svd(different - different.mean(axis=0), full_matrices=False)
+    axes = axes[value > LEAST_SHARE * value[0]]
+    nearest = NeighborSearch(different).nearest(different[:N_LATTICE_ROWS], 2)[0][:, 1]
+    step = np.median(nearest)
+    if 2 * len(np.unique(np.round(nearest / step, 6))) > len(nearest):
         return X
-    steps = np.diff(np.sort(X, axis=0), axis=0)
-    step = np.where(steps > 0, steps, np.inf).min(axis=0)
-    step[np.isinf(step)] = 0.0
-    return np.asarray(X + step * np.random.RandomState(seed).uniform(-0.5, 0.5, X.shape))
-
-
-def ward_of(positions: Floats) -> Floats:
-    """Ward's linkage; not `ward(positions)`, which warns of rows that look like distances."""
-    return np.asarray(ward(pdist(positions)))
+    noise = np.random.RandomState(seed).normal(scale=JITTER * step, size=(len(X), len(axes)))
+    return np.asarray(X + unit * noise @ axes)
 
 
 class Rows:
@@ -103,6 +109,11 @@ class Rows:
         n_components = int(np.clip(len(self.X) // ROWS_A_COMPONENT, *COMPONENTS))
         found: Floats = self.once("positions", lambda: values_and_ranks(self.X, n_components))
         return found
+
+    @property
+    def categories(self) -> Categories | None:
+        """Columns of few values, if all are."""
+        return None
 
     @property
     def gaps(self) -> Gaps | None:
@@ -174,6 +185,13 @@ class Prepared(Rows):
         return walks, self.ridge
 
     @property
+    def categories(self) -> Categories | None:
+        if self.distances is not None or not LEAST_ROWS <= len(self.X) <= MANY_ROWS:
+            return None
+        categories: Categories | None = self.once("columns", lambda: Categories.of(self.X))
+        return categories
+
+    @property
     def jittered(self) -> Floats:
         """Rows among which neighbors are found: `X`, or near it where rows repeat."""
         rows: Floats = self.once("jittered", lambda: jittered(self.X, self._seed))
@@ -221,6 +239,29 @@ class Prepared(Rows):
         return np.asarray(ward(condensed))
 
 
+class Codes(NamedTuple):
+    """A column whose values have no order; each becomes a column of its own."""
+
+    column: int
+    values: Floats
+    """Its different values, sorted."""
+    size: float
+    """What a column has where its value is; all have the variance of the column together."""
+    center: Floats
+
+    @classmethod
+    def of(cls, column: int, x: Floats) -> Self:
+        values, counts = np.unique(x, return_counts=True)
+        share = counts / len(x)
+        size = float(x.std() / np.sqrt((share * (1 - share)).sum()))
+        return cls(column, values, size, size * share)
+
+    def indicators(self, rows: Floats) -> Floats:
+        """Return columns of the values, (n_rows, n_values); values not fitted have none."""
+        near = np.abs(rows[:, self.column, None] - self.values)
+        return np.asarray((near < LEAST_SHARE * np.ptp(self.values)) * self.size - self.center)
+
+
 class FeatureSpace(NamedTuple):
     """Map features to the columns that members read; fitted by `fit`, applied by `transform`."""
 
@@ -230,6 +271,8 @@ class FeatureSpace(NamedTuple):
     """Subtracted after the rows were scaled."""
     axes: Floats | None
     """Principal axes, (n_features, n_components); None for narrow features."""
+    codes: tuple[Codes, ...] = ()
+    """Columns whose values have no order."""
 
     @classmethod
     def fit(
@@ -258,15 +301,21 @@ class FeatureSpace(NamedTuple):
         center = np.asarray(rows.mean(axis=0))
         if is_wide:
             return space._replace(center=center, axes=principal_axes(rows, center, seed=seed))
+        if metric == "cosine":
+            return space._replace(center=center)
         # Euclidean units are centered already.
-        return space._replace(center=center) if metric == "cosine" else space
+        chosen = columns_without_order(rows, seed) if standardize else []
+        return space._replace(codes=tuple(Codes.of(at, rows[:, at]) for at in chosen))
 
     def transform(self, X: Floats | csr_array) -> Floats:
         """Map rows, dense or sparse, to dense columns, (n_rows, n_columns)."""
         if self.axes is None:
             rows: Floats = self._scaled(_dense(X))
             rows -= self.center
-            return rows
+            if not self.codes:
+                return rows
+            ordered = np.delete(rows, [one.column for one in self.codes], axis=1)
+            return np.column_stack([ordered, *(one.indicators(rows) for one in self.codes)])
         return np.asarray(self._scaled(X) @ self.axes - self.center @ self.axes)
 
     def _scaled(self, X: Any) -> Any:

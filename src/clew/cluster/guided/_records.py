@@ -212,7 +212,7 @@ def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
     near = NearRows._of_nearest(rows, distance[:, 1:], neighbors[:, 1:])
     gap = np.diff(np.log(near.distance), axis=1)
     is_copy = near.distance[:, :-1] < 1.01 * near.distance.min()
-    if ((gap < 1e-9) & ~is_copy).mean() > MOST_TIES:
+    if (gap < 1e-9)[~is_copy].sum() > MOST_TIES * max((~is_copy).sum(), 1):
         return False
     if not issparse(rows):  # rows of numbers are often equal by accident, texts are not
         gap[is_copy & (distance[:, 1:-1] < 1e-6 * np.median(distance[:, -1]))] = 0.0

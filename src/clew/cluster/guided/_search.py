@@ -5,7 +5,10 @@
 2. Each start is refined (`refined`), and merged while that raises its energy.
 3. The best partitions are crossed, and the tree of their pair probabilities is cut again. If the
    number of groups is given, the groups of the best are split and merged again to that number.
-4. The best of all are averaged, by energy. The labels are the partition with the best expected
+4. Rows of few values, such as answers to a questionnaire, have groups of their own: the same is
+   done with the evidence of latent classes added to the energy, and taken unless answers are less
+   probable then.
+5. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
 """
 
@@ -26,8 +29,10 @@ from clew._parallel import in_threads
 from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
-from clew.cluster.guided._features import Prepared, Rows, ward_of
+from clew.cluster.guided._cuts import Cuts, ward_of
+from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
+from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._partitions import (
     SETTINGS,
     AnswerModel,
@@ -87,6 +92,8 @@ class Groups:
     """Weights of the partitions, which add up to 1."""
     freer: Partition | None = None
     """A clearly better partition into more groups than were wanted."""
+    follow_classes: bool = False
+    """Whether the energies contain the evidence of latent classes."""
 
     @property
     def n_clusters_probabilities(self) -> Mapping[int, float]:
@@ -107,9 +114,21 @@ def fit_groups(
     more_starts: Sequence[list[Labels]] = (),
 ) -> Groups:
     """Find the groups from scratch, a function of rows, answers, number and seed."""
-    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, step)
     starts = [of for of in (*_starts(rows, answers, n_clusters, seed), *more_starts) if of]
     starts = starts or [[np.arange(answers.n_samples)]]
+    found = _searched(_Search(rows, AnswerModel(answers), n_clusters, n_jobs, step), starts)
+    categories = rows.categories
+    if categories is None or categories.are_mostly_ordered:
+        return found
+    classes = categories.partitions(Cuts(rows.X, rows.tree, seed), n_clusters)
+    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, step, categories)
+    by_classes = _searched(search, [[*starts[0], *classes], *starts[1:]])
+    free, bound = (_log_likelihood_of_answers(one.partitions[0]) for one in (found, by_classes))
+    return found if free - bound > LEAST_AGAINST else by_classes
+
+
+def _searched(search: _Search, starts: Sequence[list[Labels]]) -> Groups:
+    n_clusters = search.n_clusters
     pools = [search.pool(of_kind, 3) for of_kind in starts]
     # The same features' groups, with answers that may be as good as random.
     pools[0] = search.best([*pools[0], *search.doubting(starts[0])])
@@ -120,18 +139,19 @@ def fit_groups(
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
     if n_clusters is None:
-        return _agreed(kept, None, rows.X)
+        return search.agreed(kept)
     free = kept[0]
     kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
     is_better = free.n_clusters > n_clusters and free.energy - kept[0].energy > CLEAR_LEAD
-    return replace(_agreed(kept, n_clusters, rows.X), freer=free if is_better else None)
+    return replace(search.agreed(kept), freer=free if is_better else None)
 
 
 def continue_groups(
     rows: Rows, answers: Constraints, n_clusters: int | None, last: Groups, n_jobs: int | None
 ) -> Groups:
     """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
-    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, lambda: None)
+    categories = rows.categories if last.follow_classes else None
+    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, lambda: None, categories)
     rates = [
         one.error if len(one.error) == search.answers.n_annotators else None
         for one in last.partitions
@@ -141,7 +161,7 @@ def continue_groups(
         search.refined(one.labels, rate, FEW_ROUNDS)
         for one, rate in zip(last.partitions[:few], rates, strict=False)
     ]
-    return _agreed(search.best(moved), n_clusters, rows.X)
+    return search.agreed(search.best(moved))
 
 
 class _Search:
@@ -154,8 +174,10 @@ class _Search:
         n_clusters: int | None,
         n_jobs: int | None,
         step: Callable[[], None],
+        categories: Categories | None = None,
     ) -> None:
         self.rows, self.answers, self.n_clusters = rows, answers, n_clusters
+        self.categories = categories
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
@@ -179,6 +201,9 @@ class _Search:
             labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted,
             parts=None if self.rows.gaps is None else self.rows.gaps.parts,
         )  # fmt: skip
+        if self.categories is not None:
+            of_values = self.categories.log_evidence(found.labels)
+            found = replace(found, energy=found.energy + of_values)
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found
@@ -225,6 +250,11 @@ class _Search:
         """Merge groups down to the number that was given."""
         labels = merged(one, self.answers, self.n_clusters)
         return self.refined(labels, one.error, ROUNDS)
+
+    def agreed(self, partitions: list[Partition]) -> Groups:
+        """Average the best partitions."""
+        found = _agreed(partitions, self.n_clusters, self.rows.X)
+        return replace(found, follow_classes=self.categories is not None)
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Sort by energy, and leave out repeats."""

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from clew._limits import MANY_ROWS
 from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._features import ward_of
+from clew.cluster.guided._cuts import ward_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -6,7 +6,6 @@ Their number is by silhouettes, or by latent classes where columns have few valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,8 +19,9 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._features import LEAST_DIFFERENT, Floats, Prepared, ward_of
-from clew.cluster.guided._latent_classes import MAX_VALUES, Categories, evidence_of_numbers
+from clew.cluster.guided._cuts import Cuts, ward_of
+from clew.cluster.guided._features import LEAST_DIFFERENT, LEAST_ROWS, Floats, Prepared
+from clew.cluster.guided._latent_classes import MAX_VALUES, evidence_of_numbers
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
@@ -30,14 +30,14 @@ from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
 MOST, RATIO, MAX_TRIED_BETWEEN = 100, 1.4, 6
 #: Silhouettes are means over at most this number of rows.
 SAMPLE_ROWS = 1_000
+#: Silhouettes of groups of fewer rows than this are large in random data too, and are compared with those.
+FEW_ROWS_A_GROUP = 10
 N_INIT = 5
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
 #: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
 LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
 #: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
-#: With fewer rows there is no test.
-LEAST_ROWS = 20
 #: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
 CERTAINTY = (0.05, 0.5)
 #: Differences of silhouettes that change the probability of a number of groups e-fold.
@@ -94,9 +94,9 @@ def groups_without_answers(
 
 def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | None:
     """Return memberships if columns have few values and there are as many classes."""
-    if n_clusters == 1 or (categories := _categories_of(prepared)) is None:
+    if n_clusters == 1 or (categories := prepared.categories) is None:
         return None
-    every = map(categories.classes, _Cuts(prepared.X, prepared.tree, seed)(n_clusters))
+    every = map(categories.classes, Cuts(prepared.X, prepared.tree, seed)(n_clusters))
     memberships = max(every, key=lambda found: found[1])[0]
     is_complete = len(np.unique(memberships.argmax(axis=1))) == n_clusters
     return memberships if is_complete else None
@@ -186,8 +186,8 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
         _warn_of_no_groups("all rows are equal")
         return 1, {1: 1.0}, CERTAINTY[0]
     numbers = np.unique(np.minimum(np.round(2 * RATIO ** np.arange(40)), most)).astype(int).tolist()
-    cuts = _Cuts(prepared.X, prepared.tree, seed)
-    if (categories := _categories_of(prepared)) is not None:
+    cuts = Cuts(prepared.X, prepared.tree, seed)
+    if (categories := prepared.categories) is not None:
         scores = evidence_of_numbers(categories, [1, *numbers], cuts)
         scores |= evidence_of_numbers(categories, _between(scores, most), cuts)
         best = max(scores, key=lambda k: scores[k])
@@ -197,12 +197,17 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             # The silhouette of equal rows is 1 in a group of their own.
             is_jittered = prepared.jittered is not prepared.X
             rows = prepared.jittered if is_jittered else np.unique(prepared.X, axis=0)
-            cuts = _Cuts(rows, ward_of(rows), seed)
+            cuts = Cuts(rows, ward_of(rows), seed)
         silhouette = _Silhouettes(cuts, prepared.distances)
-        scores = {k: silhouette(k) for k in numbers}
-        scores |= {k: silhouette(k) for k in _between(scores, most)}
+        found = {k: silhouette(k) for k in numbers}
+        found |= {k: silhouette(k) for k in _between(found, most)}
+        scores = found
+        if max(found, key=lambda k: found[k]) * FEW_ROWS_A_GROUP > len(silhouette.rows):
+            drawn = next(_without_groups(silhouette.rows, seed))
+            of_drawn = _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)
+            scores = {k: found[k] - of_drawn(k) for k in found}
         best = max(scores, key=lambda k: scores[k])
-        certainty, scale = _certainty(silhouette.rows, best, scores[best], seed), SILHOUETTE_SCALE
+        certainty, scale = _certainty(silhouette.rows, best, found[best], seed), SILHOUETTE_SCALE
     if certainty < 1:
         best = 2
         _warn_of_no_groups(
@@ -211,13 +216,6 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
         )
     share = softmax(np.array([*scores.values()]) / scale)
     return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty
-
-
-def _categories_of(prepared: Prepared) -> Categories | None:
-    if prepared.distances is not None or len(prepared.X) < LEAST_ROWS:
-        return None
-    categories: Categories | None = prepared.once("columns", lambda: Categories.of(prepared.X))
-    return categories
 
 
 def _between(scores: Mapping[int, float], most: int) -> list[int]:
@@ -229,26 +227,10 @@ def _between(scores: Mapping[int, float], most: int) -> list[int]:
     return sorted({*between} - scores.keys())
 
 
-@dataclass(frozen=True, eq=False)
-class _Cuts:
-    """Groups by Ward's tree, and by k-means."""
-
-    X: Floats
-    tree: Floats
-    seed: int
-
-    def __call__(self, n_clusters: int) -> Iterator[NDArray[np.signedinteger]]:
-        if n_clusters == 1:
-            yield np.zeros(len(self.X), np.int64)
-            return
-        yield renumbered(fcluster(self.tree, n_clusters, "maxclust"))
-        yield kmeans(self.X, n_clusters, n_init=1, random_state=self.seed).labels
-
-
 class _Silhouettes:
     """Mean silhouettes of cuts, by number of groups."""
 
-    def __init__(self, cuts: _Cuts, distances: Any) -> None:
+    def __init__(self, cuts: Cuts, distances: Any) -> None:
         n = len(cuts.X)
         chosen = np.arange(n)
         if n > SAMPLE_ROWS:
@@ -273,22 +255,26 @@ class _Silhouettes:
 
 def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> float:
     """1 if the silhouette exceeds those of data without groups, else in [.05, .5]."""
-    if len(X) < LEAST_ROWS:
+    if len(X) < LEAST_ROWS:  # too few for a test
         return 1.0
-    components, size, _ = svd(X - X.mean(axis=0), full_matrices=False, check_finite=False)
-    components *= size
-    random, gap = np.random.RandomState(seed), np.inf
-    least = max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
-    for _ in range(N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY):
-        for drawn in (
-            random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
-            random.normal(scale=components.std(axis=0), size=components.shape),
-        ):
-            of_drawn = _Silhouettes(_Cuts(drawn, ward_of(drawn), seed), None)(n_clusters)
-            gap = min(gap, silhouette - of_drawn)
-        if not least <= gap <= CLEAR_GAP:
+    gap, least = np.inf, max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
+    n_draws = N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY
+    for at, drawn in enumerate(islice(_without_groups(X, seed), 2 * n_draws)):
+        of_drawn = _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)(n_clusters)
+        gap = min(gap, silhouette - of_drawn)
+        if at % 2 and not least <= gap <= CLEAR_GAP:
             break
     return 1.0 if gap >= least else float(np.interp(gap, (0.0, least), CERTAINTY))
+
+
+def _without_groups(X: Floats, seed: int) -> Iterator[Floats]:
+    """Draw rows without groups, by turns uniform and normal, spanning the same space."""
+    components, size, _ = svd(X - X.mean(axis=0), full_matrices=False, check_finite=False)
+    components *= size
+    random = np.random.RandomState(seed)
+    while True:
+        yield random.uniform(components.min(axis=0), components.max(axis=0), components.shape)
+        yield random.normal(scale=components.std(axis=0), size=components.shape)
 
 
 def _warn_of_no_groups(why: str) -> None:
