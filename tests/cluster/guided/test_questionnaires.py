@@ -167,3 +167,12 @@ def test_columns_of_many_values_are_no_categories(n_values):
     X[:, 2] = np.arange(200) % n_values
     assert Categories.of(X) is None
     assert Categories.of(X[:, :2]) is None  # classes are not identified
+
+
+def test_many_people_have_the_kinds_of_few():
+    X, kind = _survey(8_000, 8, 4, 2, 0.1, seed=1)
+    model = GuidedClustering(random_state=0).fit(X)
+    # Anchors at means of rows have many values: 2 groups, ARI .28.
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(kind, model.labels_) > 0.85
+    assert (model.predict(X) == model.labels_).mean() > 0.99

@@ -30,7 +30,7 @@ from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
 MOST, RATIO, MAX_TRIED_BETWEEN = 100, 1.4, 6
 #: Silhouettes are means over at most this number of rows.
 SAMPLE_ROWS = 1_000
-#: Silhouettes of groups of fewer rows than this are large in random data too, and are compared with those.
+#: Silhouettes of groups of fewer rows than this are large in random data too: those are subtracted.
 FEW_ROWS_A_GROUP = 10
 N_INIT = 5
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
