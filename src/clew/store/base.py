@@ -39,9 +39,8 @@ time in their own form.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from clew.answers import Answer, Entry, Kind, Question
 from clew.items import Item
@@ -71,7 +70,7 @@ from clew.store._records import (
 )
 
 
-class Store(ABC):
+class Store(Protocol):
     """All that a project keeps; the module says what every store promises.
 
     `open_store` opens one. Methods may be called from several threads, and on one project from
@@ -83,7 +82,6 @@ class Store(ABC):
 
     # Items ---------------------------------------------------------------------------------
 
-    @abstractmethod
     def add_items(self, items: Iterable[Item]) -> ItemChanges:
         """Add items at the end; those with an id that is there are updated where they differ.
 
@@ -100,7 +98,6 @@ class Store(ABC):
             Numbers of items added, updated and unchanged.
         """
 
-    @abstractmethod
     def items(self, *, after: int = -1, limit: int | None = None) -> list[Item]:
         """Return items in order of their rows, those after the row `after`.
 
@@ -116,7 +113,6 @@ class Store(ABC):
         list of Item
         """
 
-    @abstractmethod
     def items_by_id(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return the items with these ids that exist.
 
@@ -130,7 +126,6 @@ class Store(ABC):
         dict of str to Item
         """
 
-    @abstractmethod
     def item_ids(self) -> list[str]:
         """Return all ids, in order of the rows: row i of the model is item i, for good.
 
@@ -141,7 +136,6 @@ class Store(ABC):
 
     # Log -----------------------------------------------------------------------------------
 
-    @abstractmethod
     def append(self, entries: Sequence[Entry]) -> tuple[Status, ...]:
         """Append entries in one transaction, and say what became of each.
 
@@ -165,7 +159,6 @@ class Store(ABC):
             If an entry names an unknown item or revokes an unknown entry. Nothing is appended.
         """
 
-    @abstractmethod
     def log(
         self,
         *,
@@ -201,7 +194,6 @@ class Store(ABC):
         list of Logged
         """
 
-    @abstractmethod
     def entries_by_id(self, ids: Iterable[str]) -> dict[str, Logged]:
         """Return the entries with these ids that the log has.
 
@@ -229,7 +221,6 @@ class Store(ABC):
         """
         return self.entries_by_id([id]).get(id)
 
-    @abstractmethod
     def last_seq(self) -> int:
         """Return the number of the last entry; 0 if there is none.
 
@@ -238,7 +229,6 @@ class Store(ABC):
         int
         """
 
-    @abstractmethod
     def undo(self, annotator: str, *, source: str = "") -> Answer | None:
         """Revoke the last answer of a person that stands, and lease its question to them again.
 
@@ -256,7 +246,6 @@ class Store(ABC):
         Answer or None
         """
 
-    @abstractmethod
     def counts(self) -> Counts:
         """Count items and answers.
 
@@ -267,7 +256,6 @@ class Store(ABC):
 
     # Questions -----------------------------------------------------------------------------
 
-    @abstractmethod
     def lease(
         self,
         annotator: str,
@@ -295,7 +283,6 @@ class Store(ABC):
             All questions that the person holds, in the order in which they are to be asked.
         """
 
-    @abstractmethod
     def answer_and_lease(
         self,
         annotator: str,
@@ -326,7 +313,6 @@ class Store(ABC):
             Fewer leases than `n_held` if there is nothing more to ask this person.
         """
 
-    @abstractmethod
     def find_lease(self, token: str) -> Lease | None:
         """Return a lease by its token, also one that has run out or was given back (for a week).
 
@@ -341,7 +327,6 @@ class Store(ABC):
             None if there is no such lease.
         """
 
-    @abstractmethod
     def release(self, annotator: str, tokens: Sequence[str] | None = None) -> int:
         """Give questions of a person back, all or some; return how many were held.
 
@@ -357,7 +342,6 @@ class Store(ABC):
         int
         """
 
-    @abstractmethod
     def ask_of(self, annotator: str, question: Question) -> bool:
         """Have a person asked a question before others, whoever has answered it.
 
@@ -381,7 +365,6 @@ class Store(ABC):
             If there is no such annotator.
         """
 
-    @abstractmethod
     def wanted(self) -> list[Lease]:
         """Return the questions of `ask_of` that are not answered yet.
 
@@ -390,7 +373,6 @@ class Store(ABC):
         list of Lease
         """
 
-    @abstractmethod
     def leases(self) -> list[Lease]:
         """Return all questions that somebody holds now.
 
@@ -399,7 +381,6 @@ class Store(ABC):
         list of Lease
         """
 
-    @abstractmethod
     def pool(self) -> list[Suggestion]:
         """Return the pool, the best first: questions that somebody may still be asked.
 
@@ -408,7 +389,6 @@ class Store(ABC):
         list of Suggestion
         """
 
-    @abstractmethod
     def replace_pool(self, suggestions: Iterable[Suggestion], *, worker: str | None = None) -> None:
         """Put other suggestions in place of those of the pool, in one transaction.
 
@@ -430,7 +410,6 @@ class Store(ABC):
 
     # Annotators ----------------------------------------------------------------------------
 
-    @abstractmethod
     def put_annotator(self, annotator: Annotator) -> None:
         """Add an annotator, or change the one with this name.
 
@@ -445,7 +424,6 @@ class Store(ABC):
             If the name is empty.
         """
 
-    @abstractmethod
     def annotators(self) -> list[Annotator]:
         """Return all annotators, in the order in which they came.
 
@@ -454,7 +432,6 @@ class Store(ABC):
         list of Annotator
         """
 
-    @abstractmethod
     def annotator(self, name: str) -> Annotator | None:
         """Return the annotator with a name.
 
@@ -469,7 +446,6 @@ class Store(ABC):
             None if there is none of this name.
         """
 
-    @abstractmethod
     def make_token(
         self,
         kind: TokenKind,
@@ -505,7 +481,6 @@ class Store(ABC):
             The secret.
         """
 
-    @abstractmethod
     def check_token(self, secret: str, kind: TokenKind) -> Token | None:
         """Return the token of a secret; None if there is none, it has run out or was revoked.
 
@@ -523,7 +498,6 @@ class Store(ABC):
         Token or None
         """
 
-    @abstractmethod
     def tokens(self, annotator: str | None = None) -> list[Token]:
         """Return the tokens, of one annotator or all, the newest first.
 
@@ -538,7 +512,6 @@ class Store(ABC):
             Those that have run out or were revoked too.
         """
 
-    @abstractmethod
     def revoke_token(self, id: str) -> bool:
         """Revoke a token and those that came from it; return whether there was one.
 
@@ -554,7 +527,6 @@ class Store(ABC):
 
     # Groups and results --------------------------------------------------------------------
 
-    @abstractmethod
     def groups(self, *, also_gone: bool = False) -> list[Group]:
         """Return the groups of the last result; with `also_gone` those of all results.
 
@@ -569,7 +541,6 @@ class Store(ABC):
             In order of their ids.
         """
 
-    @abstractmethod
     def name_group(self, id: int, *, name: str | None = None, note: str | None = None) -> Group:
         """Give a group a name or a note; None leaves what it has.
 
@@ -593,7 +564,6 @@ class Store(ABC):
             If there is no such group.
         """
 
-    @abstractmethod
     def put_groups(self, groups: Iterable[Group]) -> None:
         """Put groups in place of those with the same ids; for imports.
 
@@ -603,7 +573,6 @@ class Store(ABC):
             Groups, each id once.
         """
 
-    @abstractmethod
     def publish(self, revision: int, body: Mapping[str, Any], *, worker: str | None = None) -> None:
         """Keep a result as the newest, with its groups and what became of those before.
 
@@ -626,7 +595,6 @@ class Store(ABC):
             If another worker has taken over. Nothing is written.
         """
 
-    @abstractmethod
     def result(self, revision: int | None = None) -> StoredResult | None:
         """Return a result, by default the newest; None if there is none.
 
@@ -640,7 +608,6 @@ class Store(ABC):
         StoredResult or None
         """
 
-    @abstractmethod
     def result_revision(self) -> int | None:
         """Return the revision of the newest result, without reading it.
 
@@ -650,7 +617,6 @@ class Store(ABC):
             None if there is no result.
         """
 
-    @abstractmethod
     def put_artifact(
         self, name: str, revision: int, content: bytes, *, worker: str | None = None
     ) -> None:
@@ -673,7 +639,6 @@ class Store(ABC):
             If another worker has taken over. Nothing is written.
         """
 
-    @abstractmethod
     def artifact(self, name: str) -> tuple[int, bytes] | None:
         """Return the revision and the content of an artifact; None if it is absent or damaged.
 
@@ -689,7 +654,6 @@ class Store(ABC):
 
     # Jobs and the worker -------------------------------------------------------------------
 
-    @abstractmethod
     def add_job(self, kind: str, arguments: Mapping[str, Any], *, annotator: str = "") -> int:
         """Ask the worker for something; return the number of the job.
 
@@ -707,7 +671,6 @@ class Store(ABC):
         int
         """
 
-    @abstractmethod
     def job(self, id: int) -> Job | None:
         """Return a job.
 
@@ -722,7 +685,6 @@ class Store(ABC):
             None if there is no such job.
         """
 
-    @abstractmethod
     def jobs(self, *, status: JobStatus | None = None, limit: int = 100) -> list[Job]:
         """Return jobs, the newest first.
 
@@ -738,7 +700,6 @@ class Store(ABC):
         list of Job
         """
 
-    @abstractmethod
     def take_job(self, worker: str) -> Job | None:
         """Start the oldest job that waits, or that another worker left unfinished.
 
@@ -759,7 +720,6 @@ class Store(ABC):
             If another worker has taken over. Nothing is written.
         """
 
-    @abstractmethod
     def finish_job(
         self, id: int, *, worker: str, result: Any = None, error: str | None = None
     ) -> None:
@@ -782,7 +742,6 @@ class Store(ABC):
             If another worker has taken over. Nothing is written.
         """
 
-    @abstractmethod
     def acquire_worker(self, name: str) -> str | None:
         """Become the worker of the project; return a token, or None while another one is alive.
 
@@ -796,7 +755,6 @@ class Store(ABC):
         str or None
         """
 
-    @abstractmethod
     def heartbeat(self, worker: str, state: str, detail: str = "", revision: int = 0) -> None:
         """Say that the worker with this token is alive, and what it does.
 
@@ -817,7 +775,6 @@ class Store(ABC):
             If another worker has taken over.
         """
 
-    @abstractmethod
     def release_worker(self, worker: str) -> None:
         """Give the project back.
 
@@ -827,7 +784,6 @@ class Store(ABC):
             Token of `acquire_worker`; without effect if another worker has taken over.
         """
 
-    @abstractmethod
     def worker(self) -> WorkerState | None:
         """Return what the worker says; None if there was none yet.
 
@@ -838,7 +794,6 @@ class Store(ABC):
 
     # Settings and changes ------------------------------------------------------------------
 
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
         """Return all settings, with the defaults of `SETTINGS`.
 
@@ -847,7 +802,6 @@ class Store(ABC):
         dict of str to object
         """
 
-    @abstractmethod
     def set_settings(self, settings: Mapping[str, Any]) -> None:
         """Change some settings; values are JSON.
 
@@ -863,7 +817,6 @@ class Store(ABC):
             "kinds" a list that is not empty. Nothing is changed.
         """
 
-    @abstractmethod
     def changes(self) -> dict[Topic, int]:
         """Return for each topic a number that grows with each change of it.
 
@@ -872,7 +825,6 @@ class Store(ABC):
         dict of str to int
         """
 
-    @abstractmethod
     def wait(
         self, seen: Mapping[Topic, int], *, timeout: float, topics: Sequence[Topic] = ()
     ) -> dict[Topic, int]:
@@ -896,7 +848,6 @@ class Store(ABC):
 
     # Whole stores --------------------------------------------------------------------------
 
-    @abstractmethod
     def copy_to(self, url: str) -> None:
         """Copy everything, tokens and leases too, to an empty store; for backups and moves.
 
@@ -911,7 +862,6 @@ class Store(ABC):
             If the other store is not empty, or cannot be written.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """Write what waits, and close all connections."""
 
