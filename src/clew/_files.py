@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,6 +105,17 @@ def json_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, 
                 f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
             )
         yield line, record
+
+
+@contextmanager
+def array_errors(path: object) -> Iterator[None]:
+    """Name the file of arrays that cannot be read."""
+    try:
+        yield
+    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
+        why = "it holds Python objects; save X.astype(float)" if "pickle" in str(error) else error
+        raise FileFormatError(f"{path} cannot be read as a NumPy file of numbers: {why}") from error
 
 
 def at_path(path: object, error: Exception) -> str:

@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from clew.cli import _reading, _rows
-from clew.cli._rows import read_distances, read_ids
+from clew.cli._rows import read_distances
+from clew.collections._tables import read_ids
 from clew.exceptions import FileFormatError, InvalidDataError
 
 IDS = [f"item {at}" for at in range(30)]

@@ -16,11 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._files import SEPARATORS, are_numbers_between_spaces, atomic_write
-from clew.cli._rows import STDIN, Rows, Standardize, read_distances, read_ids, read_items
+from clew.cli._rows import STDIN, Rows, Standardize, read_distances, read_items
 from clew.cli._words import Words, counted, printable
 from clew.collections import Collection, read_collection
 from clew.collections._files import kind_of_folder, kind_of_name
-from clew.collections._tables import BOXES, PATHS, SPANS
+from clew.collections._tables import BOXES, PATHS, SPANS, read_ids
 from clew.constraints._files import Layout, named_rows
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features import compute, read_images, read_texts

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from clew._files import content_of, decoded
+from clew._files import array_errors, content_of
 from clew._limits import ALL_PAIRS_ROWS
 from clew._validation import seems_distances
 from clew.cli._words import counted
@@ -139,8 +138,9 @@ def read_items(
         table = table_of(content, str(path), form or Format(), columns or Columns())
         return from_table(path, table, standardize)
     check_kind_of_array(path, columns)
-    with path.open("rb") if content is None else io.BytesIO(content) as file:
-        X, ids = loaded(path, read_npy if kind == ".npy" else _read_npz, file)
+    with array_errors(path), path.open("rb") if content is None else io.BytesIO(content) as file:
+        read = read_npy if kind == ".npy" else partial(_read_npz, names=("X",), what="features")
+        X, ids = read(file)
     return _from_array(path, X, ids)
 
 
@@ -208,7 +208,7 @@ def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:
     if ids is not None:
         if len(ids) != n:
             raise InvalidDataError(f"{path} has {n} rows, but {len(ids)} ids")
-        _check_ids(path, ids)
+        check_ids(ids, path=path)
     return Rows.without_columns(X, ids, [], seems_distances=seems_distances(X))
 
 
@@ -219,32 +219,30 @@ def read_npy(file: BinaryIO) -> tuple[Any, None]:
     return stored, None
 
 
-def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
+def _read_npz(file: BinaryIO, names: Sequence[str], what: str) -> tuple[Any, list[str] | None]:
+    """Read the array of one of some names, or the only one, and the ids beside it."""
     stored = np.load(file, allow_pickle=False)
     if not isinstance(stored, np.lib.npyio.NpzFile):
         raise ValueError("the content does not match the ending")
-    names = stored.files
-    if {"format", "shape", "data"} <= set(names):
+    if {"format", "shape", "data"} <= set(stored.files):
+        if what == "distances":
+            raise ValueError(
+                "it holds a sparse matrix, but the distances of all pairs are needed; save a dense "
+                "one"
+            )
         file.seek(0)
         return csr_array(load_npz(file)), None
-    features = "X" if "X" in names else next(iter(names), "X")
-    ids = next((name for name in names if name in ("id", "ids") and name != features), None)
-    if features not in names or ("X" not in names and len(names) > 1):
+    ids = next((name for name in stored.files if name in ("id", "ids")), None)
+    others = [name for name in stored.files if name != ids]
+    found = next((name for name in names if name in others), None)
+    # Features beside ids have to be called X.
+    if found is None and (len(others) != 1 or (what == "features" and ids is not None)):
         raise ValueError(
-            "it should hold the features as X, and may hold ids; it has "
-            f"{', '.join(names) or 'nothing'}"
+            f"it should hold the {what} as {names[0]}, and may hold ids; it has "
+            f"{', '.join(stored.files) or 'nothing'}"
         )
-    return stored[features], None if ids is None else [id_text(each) for each in stored[ids]]
-
-
-def loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
-    """Read a NumPy file; errors name it."""
-    try:
-        return read(file)
-    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
-        why = "it holds Python objects; save X.astype(float)" if "pickle" in str(error) else error
-        raise FileFormatError(f"{path} cannot be read as a NumPy file of numbers: {why}") from error
+    values = stored[others[0] if found is None else found]
+    return values, None if ids is None else [id_text(each) for each in stored[ids]]
 
 
 def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:
@@ -320,7 +318,7 @@ def read_distances(path: Path, form: Format | None = None, columns: Columns | No
     except (InvalidDataError, TypeError) as error:
         raise InvalidDataError(f"{path}: {error}") from error
     if ids is not None:
-        _check_ids(path, ids)
+        check_ids(ids, path=path)
     some = D[:1000, :1000]
     nearest = some[~np.eye(len(some), dtype=bool)].min()
     sizes = f"distances from {nearest:.4g} to {D.max():.4g}; {check_triangles(D)}"
@@ -328,42 +326,13 @@ def read_distances(path: Path, form: Format | None = None, columns: Columns | No
     return Rows.without_columns(D, ids, notes, is_distances=True)
 
 
-def read_ids(path: Path) -> list[str]:
-    """Read ids: one on each line of a text, or the column of ids of a table."""
-    content = content_of(path)
-    if path.suffix.lower() != ".parquet":
-        try:
-            lines = decoded(content, None).splitlines()
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}, {error}") from error
-        if not any(mark in lines[0] for mark in ",;\t") if lines else True:
-            names = [line.strip().strip('"') for line in lines]
-            if names and names[0].lower() in ("id", "ids"):
-                names = names[1:]
-            while names and not names[-1]:
-                names.pop()
-            _check_ids(path, names)
-            return names
-    table = table_of(content, str(path), Format(), Columns())
-    if table.ids is None:
-        raise FileFormatError(f"{path} has no column of ids; name one of its columns id")
-    return table.ids
-
-
-def _check_ids(path: Path, names: list[str]) -> None:
-    try:
-        check_ids(names)
-    except InvalidDataError as error:
-        raise InvalidDataError(f"{path}, {error}") from error
-
-
 def _distances_of_array(path: Path, kind: str, content: bytes | None) -> _Given:
     is_large = content is None and path.stat().st_size > MAPPED_BYTES
-    read: Callable[[BinaryIO], Any] = _distances_of_npz
+    read: Callable[[BinaryIO], Any] = partial(_read_npz, names=NAMES, what="distances")
     if kind == ".npy":
         read = (lambda _: (np.load(path, mmap_mode="r"), None)) if is_large else read_npy
-    with path.open("rb") if content is None else io.BytesIO(content) as file:
-        values, ids = loaded(path, read, file)
+    with array_errors(path), path.open("rb") if content is None else io.BytesIO(content) as file:
+        values, ids = read(file)
     if values.dtype.kind not in NUMBERS:
         raise FileFormatError(f"{path} holds {values.dtype}, not numbers")
     if values.ndim not in (1, 2):
@@ -372,27 +341,6 @@ def _distances_of_array(path: Path, kind: str, content: bytes | None) -> _Given:
             "one if they are condensed"
         )
     return values, ids, []
-
-
-def _distances_of_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
-    stored = np.load(file, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("the content does not match the ending")
-    names = stored.files
-    if {"format", "shape", "data"} <= set(names):
-        raise ValueError(
-            "it holds a sparse matrix, but the distances of all pairs are needed; save a dense one"
-        )
-    ids = next((name for name in names if name in ("id", "ids")), None)
-    others = [name for name in names if name != ids]
-    found = next((name for name in NAMES if name in others), None)
-    if found is None and len(others) != 1:
-        raise ValueError(
-            "it should hold the distances as D, and may hold ids; it has "
-            f"{', '.join(names) or 'nothing'}"
-        )
-    values = stored[others[0] if found is None else found]
-    return values, None if ids is None else [id_text(each) for each in stored[ids]]
 
 
 def _from_table(path: Path, content: bytes | None, form: Format, columns: Columns) -> _Given:

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import content_of, decoded
+from clew._files import array_errors, content_of, text_of
 from clew.answers import Kind, SecondsModel
 from clew.cli._models import session_data
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._project_rows import column_of_project
 from clew.cli._reading import RowsJob, read_rows
-from clew.cli._rows import ARRAYS, Rows, kind_of, loaded
+from clew.cli._rows import ARRAYS, Rows, kind_of
 from clew.cli._words import Words, counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
@@ -157,14 +157,10 @@ def _read_classes(job: SimulationJob) -> pd.Series[Any]:
             "so its classes are one on each line of a text file, or an array .npy"
         )
     if path.suffix.lower() == ".npy":
-        with path.open("rb") as file:
-            stored = loaded(path, lambda opened: np.load(opened, allow_pickle=False), file)
+        with array_errors(path), path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
         return pd.Series(stored.ravel())
-    try:
-        lines = decoded(content_of(path), None).splitlines()
-    except FileFormatError as error:
-        raise FileFormatError(f"{path}, {error}") from error
-    return pd.Series([line.strip() or None for line in lines])
+    return pd.Series([line.strip() or None for line in text_of(path).splitlines()])
 
 
 def _checked(classes: pd.Series[Any], items: Rows, job: SimulationJob, words: Words) -> Classes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -16,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import content_of, json_objects, text_of
+from clew._files import array_errors, content_of, decoded, json_objects
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import Item, LeftOut
-from clew.tables._read import Columns, Format, check_ids, id_text, read_table, table_of
+from clew.tables._read import Columns, Format, check_ids, id_text, table_of
 
 #: Columns with a meaning of their own, by what they hold; case does not matter.
 PATHS: Final = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "sound")
@@ -86,10 +84,7 @@ def _json_lines(path: Path) -> Sheet:
                 f'{path}, line {line}: expected an object with an id, {{"id": …}}'
             )
     ids, lines = [id_text(record["id"]) for _, record in records], [line for line, _ in records]
-    try:
-        check_ids(ids, lines)
-    except InvalidDataError as error:
-        raise InvalidDataError(f"{path}, {error}") from error
+    check_ids(ids, lines, path)
     names = dict.fromkeys(name for _, record in records for name in record if name != "id")
     cells = {name: [record.get(name) for _, record in records] for name in names}
     return Sheet(ids, cells, lines)
@@ -429,24 +424,34 @@ def _named(path: Path, rows: Rows, ids: Path | None, n: int) -> Rows:
         return rows
     if len(names) != n:
         raise InvalidDataError(f"{ids or path} has {len(names):,} ids for {n:,} rows of {path}")
-    try:
-        check_ids(names)
-    except InvalidDataError as error:
-        raise InvalidDataError(f"{ids or path}, {error}") from error
+    check_ids(names, path=ids or path)
     return Rows(rows.values, names)
 
 
 def read_ids(path: Path) -> list[str]:
-    """Read ids: one on each line, or a table with a column id."""
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
-        table = read_table(path)
-        if table.ids is not None:
-            return table.ids
-    return [line.strip() for line in text_of(path).splitlines() if line.strip()]
+    """Read ids: one on each line of a text, or the column of ids of a table."""
+    content = content_of(path)
+    if path.suffix.lower() != ".parquet":
+        try:
+            lines = decoded(content, None).splitlines()
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}, {error}") from error
+        if not any(mark in lines[0] for mark in ",;\t") if lines else True:
+            names = [line.strip().strip('"') for line in lines]
+            if names and names[0].lower() in ("id", "ids"):
+                names = names[1:]
+            while names and not names[-1]:
+                names.pop()
+            check_ids(names, path=path)
+            return names
+    table = table_of(content, str(path), Format(), Columns())
+    if table.ids is None:
+        raise FileFormatError(f"{path} has no column of ids; name one of its columns id")
+    return table.ids
 
 
 def _array(path: Path, name: str) -> Rows:
-    try:
+    with array_errors(path):
         stored = np.load(path, allow_pickle=False, mmap_mode="r")
         if not isinstance(stored, np.lib.npyio.NpzFile):
             return Rows(stored, None)
@@ -455,11 +460,6 @@ def _array(path: Path, name: str) -> Rows:
             ids = next((each for each in ("ids", "id") if each in stored.files), None)
             names = None if ids is None else [id_text(each) for each in stored[ids].tolist()]
             return Rows(stored[values], names)
-    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
-        raise FileFormatError(
-            f"{path} cannot be read as a NumPy file of numbers: {error}"
-        ) from error
 
 
 def _parquet(path: Path) -> Rows:

@@ -381,11 +381,12 @@ def id_text(value: object) -> str:
     return str(value).strip()
 
 
-def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
-    """Refuse empty and repeated ids."""
+def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None, path: object = None) -> None:
+    """Refuse empty and repeated ids, of a file if there is a path."""
     seen: dict[str, int] = {}
+    start = "" if path is None else f"{path}, "
     for row, name in enumerate(ids):
-        where = f"row {row}" + (f" (line {lines[row]})" if lines else "")
+        where = f"{start}row {row}" + (f" (line {lines[row]})" if lines else "")
         if not name:
             raise InvalidDataError(
                 f"{where}: the id is empty; fill it in, or name another column of ids"
