@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from clew.constraints._validation import (
     as_origins,
     as_weights,
     converted,
+    one_each,
     rows_and_ids,
 )
 from clew.exceptions import InvalidConstraintsError
@@ -272,7 +273,7 @@ class FromArrays(ChangedAnswers):
         """
         n, row_ids = rows_and_ids(n_samples, ids)
         table = as_table(rows, "odd_one_out", n, row_ids, answers=0, name="rows")
-        given = _one_each(answers, len(table), "answers").tolist()
+        given = one_each(as_array(answers, "answers"), len(table), "answers", "question").tolist()
         codes = converted(given, as_most_central, lambda at: f"answers[{at}]")
         table = table.with_answers(np.array(codes, dtype=np.int64))
         read = cls._of_one_kind(table, weights, annotators, origin, n, row_ids)
@@ -383,7 +384,7 @@ def _shares(ratings: ArrayLike, n: int, different: float, same: float) -> NDArra
         raise InvalidConstraintsError(
             f"different and same must be two different numbers, got {different!r} and {same!r}"
         )
-    given = _one_each(ratings, n, "ratings")
+    given = one_each(as_array(ratings, "ratings"), n, "ratings", "question")
     if given.dtype.kind not in "iuf":
         raise InvalidConstraintsError(f"ratings must be numbers, got an array of {given.dtype}")
     share = (given - different) / (same - different)
@@ -395,14 +396,3 @@ def _shares(ratings: ArrayLike, n: int, different: float, same: float) -> NDArra
             f"{given[at]}"
         )
     return np.asarray(share, dtype=np.float64)
-
-
-def _one_each(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
-    """Convert to an array of shape (n,); one value holds for all."""
-    array = as_array(values, name)
-    array = np.full(n, array) if array.ndim == 0 else array
-    if array.shape != (n,):
-        raise InvalidConstraintsError(
-            f"{name} must have shape ({n},), one for each question, got {array.shape}"
-        )
-    return array

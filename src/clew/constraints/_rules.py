@@ -107,6 +107,7 @@ def weight_of_rule(n_right: float, n_wrong: float) -> tuple[float, float]:
 
 
 def judgments_of(
+    name: object,
     pairs: ArrayLike | Iterable[Sequence[Hashable]] | KeyOf,
     answer: str | int | Sequence[str | int],
     *,
@@ -116,6 +117,8 @@ def judgments_of(
     X: Floats | None,
 ) -> Judgments:
     """Check the arguments of `add_rule`, and return what the rule says."""
+    if not isinstance(name, str) or not name:
+        raise InvalidConstraintsError(f"a rule has a name of its own, got {name!r}")
     if callable(pairs):
         keys = _keys(pairs, ids, meta, n_samples)
         rows = tree_pairs(keys, X) if _code(answer) == SAME else _all_pairs(keys)
@@ -132,6 +135,8 @@ def judgments_of(
                 "pair, or one for all"
             )
         said = np.array([_code(code) for code in codes], np.int64)
+    if len(rows) == 0:
+        raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
     rows = np.sort(rows, axis=1)
     _, first = np.unique(rows, axis=0, return_index=True)
     first.sort()

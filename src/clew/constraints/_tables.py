@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import CODES, DONT_KNOW, N_ROWS, Kind
-from clew.constraints._validation import RowIds, as_array, as_codes, as_integers, as_rows
+from clew.constraints._validation import RowIds, as_array, as_codes, as_integers, as_rows, one_each
 from clew.exceptions import InvalidConstraintsError
 
 #: The parameter of `Constraints` that takes the answers of each kind.
@@ -293,11 +293,7 @@ def as_table(
         )
     items = array[:, : N_ROWS[kind]]
     coded = array[:, -1] if answers is None else as_array(answers, "answers")
-    coded = np.full(len(array), coded) if coded.ndim == 0 else coded
-    if coded.shape != (len(array),):
-        raise InvalidConstraintsError(
-            f"answers must have shape ({len(array)},), one for each question, got {coded.shape}"
-        )
+    coded = one_each(coded, len(array), "answers", "question")
 
     def where(at: int) -> str:
         return f"{name}[{at}] = ({', '.join(map(repr, array[at].tolist()))})"

@@ -192,6 +192,16 @@ def converted(values: Sequence[object], parse: Callable[[object], T], where: Whe
     return list(map(parsed.__getitem__, values))
 
 
+def one_each(values: NDArray[Any], n: int, name: str, what: str = "answer") -> NDArray[Any]:
+    """Return values of shape (n,); one value holds for all."""
+    values = np.full(n, values) if values.ndim == 0 else values
+    if values.shape != (n,):
+        raise InvalidConstraintsError(
+            f"{name} must have shape ({n},), one for each {what}, got {values.shape}"
+        )
+    return values
+
+
 def as_weights(weights: ArrayLike | None, n_answers: int, name: str) -> NDArray[np.float64]:
     """Convert weights to a new array of shape (n_answers,); one number is the weight of all."""
     if weights is None:
@@ -199,12 +209,7 @@ def as_weights(weights: ArrayLike | None, n_answers: int, name: str) -> NDArray[
     array = as_array(weights, name)
     if array.dtype.kind not in "iuf" and array.size:
         raise InvalidConstraintsError(f"{name} must hold numbers, got {_first_non_number(array)!r}")
-    if array.ndim == 0:
-        array = np.full(n_answers, array)
-    if array.shape != (n_answers,):
-        raise InvalidConstraintsError(
-            f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
-        )
+    array = one_each(array, n_answers, name)
     # False for NaN too.
     inside = (array >= 0) & (array <= 1)
     if not inside.all():
@@ -224,13 +229,7 @@ def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> li
         raise InvalidConstraintsError(
             f"{name} must hold one integer or name for each answer: {error}"
         ) from error
-    if array.ndim == 0:
-        array = np.full(n_answers, array)
-    if array.shape != (n_answers,):
-        raise InvalidConstraintsError(
-            f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
-        )
-    names = array.tolist()
+    names = one_each(array, n_answers, name).tolist()
     if array.dtype.kind == "O":
         for at, annotator in enumerate(names):
             if not isinstance(annotator, str):
@@ -247,11 +246,7 @@ def as_origins(origins: ArrayLike | None, n_answers: int, name: str) -> NDArray[
     array = np.asarray(origins, dtype=object)
     if array.ndim == 0:
         return np.full(n_answers, _origin_code(array.item(), name), dtype=np.int8)
-    if array.shape != (n_answers,):
-        raise InvalidConstraintsError(
-            f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
-        )
-    words = array.tolist()
+    words = one_each(array, n_answers, name).tolist()
     # Few different words, many answers: each word is checked once.
     code = {
         word: _origin_code(word, f"{name}[{words.index(word)}]") for word in dict.fromkeys(words)

@@ -357,13 +357,9 @@ class Constraints(FromArrays, ExchangedAnswers):
         ([[0, 1], [2, 3]], [0.1, 0.1])
         """
         features = None if X is None else check_matrix(X)
-        if not isinstance(name, str) or not name:
-            raise InvalidConstraintsError(f"a rule has a name of its own, got {name!r}")
         found = judgments_of(
-            pairs, answer, ids=self._ids, meta=meta, n_samples=self.n_samples, X=features
+            name, pairs, answer, ids=self._ids, meta=meta, n_samples=self.n_samples, X=features
         )
-        if len(found.rows) == 0:
-            raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
         others = [
             table.take(np.array((*self.annotators, ""))[table.annotators] != name)
             for table in self.tables

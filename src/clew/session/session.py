@@ -16,7 +16,7 @@ from clew._validation import Allowed, RandomState, derived_seeds, is_dask
 from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, brought_back, new_id
 from clew.cluster import GuidedClustering
 from clew.constraints._rules import judgments_of
-from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
 from clew.session._chooser import rule_answers
@@ -599,13 +599,11 @@ class Session:
         >>> session.add_rule("first letter", lambda name: name[0]).log[0].origin
         'rule'
         """
-        if not isinstance(name, str) or not name:
-            raise InvalidConstraintsError(f"a rule has a name of its own, got {name!r}")
         items = self._loop.items
         X = items.X if items.is_known and not items.is_distances else None
-        found = judgments_of(pairs, answer, ids=items.ids, meta=meta, n_samples=len(items.ids), X=X)
-        if len(found.rows) == 0:
-            raise InvalidConstraintsError(f"the rule {name!r} judges no pair")
+        found = judgments_of(
+            name, pairs, answer, ids=items.ids, meta=meta, n_samples=len(items.ids), X=X
+        )
         with self._loop.recording:
             own = [entry for entry in self.answers if entry.annotator == name]
             if any(entry.origin != "rule" for entry in own):
