@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 import struct
 from collections import OrderedDict
@@ -108,8 +109,13 @@ def session_of(model: bytes) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def read_weights(path: Path, sha256: str = SHA256) -> Weights:
-    """Read arrays from a file of weights of PyTorch, refused if its SHA-256 is another."""
+def read_weights(path: Path) -> Weights:
+    """Read arrays from a file of weights of PyTorch."""
+    return tensors_of(io.BytesIO(known_content(path, SHA256)))
+
+
+def known_content(path: Path, sha256: str) -> bytes:
+    """Return the content of a file of weights, refused if its SHA-256 is another."""
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != sha256:
@@ -117,8 +123,7 @@ def read_weights(path: Path, sha256: str = SHA256) -> Weights:
             f"{path} is not the file of weights that clew knows: its SHA-256 is {digest}, not "
             f"{sha256}; install the package again"
         )
-    with path.open("rb") as file:
-        return tensors_of(file)
+    return content
 
 
 #: Kinds of numbers in such files.

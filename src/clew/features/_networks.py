@@ -27,7 +27,7 @@ from scipy.special import erf
 from clew._parallel import in_threads, one_blas_thread
 from clew._warnings import all_silenced
 from clew.exceptions import FileFormatError, InvalidParameterError, MissingDependencyError
-from clew.features._efficientnet import session_of
+from clew.features._efficientnet import known_content, session_of
 from clew.features._extractor import Extractor, reduced
 
 if TYPE_CHECKING:
@@ -330,15 +330,7 @@ class MiniLM(Extractor):
 
     @cached_property
     def _weights(self) -> dict[str, Floats]:
-        path = folder() / "model.safetensors"
-        content = path.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != SHA256:
-            raise FileFormatError(
-                f"{path} is not the file of weights that clew knows: its SHA-256 is {digest}, not "
-                f"{SHA256}; install the package again"
-            )
-        return safe_tensors(content)
+        return safe_tensors(known_content(folder() / "model.safetensors", SHA256))
 
 
 def folder() -> Path:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._estimators import Estimator
-from clew._validation import RandomState, check_features, check_parameters, derived_seeds
+from clew._estimators import OfDistances
+from clew._validation import RandomState, check_n_clusters, check_parameters, derived_seeds
 from clew.answers import KINDS, Answer, Kind, Question, SecondsModel
 from clew.constraints import Support
 from clew.exceptions import (
@@ -20,7 +20,6 @@ from clew.exceptions import (
     InvalidDataError,
     InvalidParameterError,
 )
-from clew.graphs import check_distances
 from clew.questions._answers import Batch, KnownPairs
 from clew.questions._group_questions import group_examples
 
@@ -32,7 +31,7 @@ class Retraction:
     position: int
 
 
-class Strategy(Estimator, ABC):
+class Strategy(OfDistances, ABC):
     """Base of all strategies: the log of answers, what they imply, and the order of the calls.
 
     Call ``start(X)`` first, then ``ask`` and ``tell`` in turn, and ``labels`` at any time. The
@@ -113,14 +112,10 @@ class Strategy(Estimator, ABC):
             If `X` is not finite or, for distances, not symmetric, or `probabilities` are not.
         """
         check_parameters(self, self._allowed)
-        is_given = self.metric == "precomputed"
-        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
+        checked = self._checked(X)
         self.n_samples_ = len(checked)
-        wanted = getattr(self, "n_clusters", None)
-        if wanted is not None and wanted > len(checked):
-            raise InvalidParameterError(
-                f"{type(self).__name__}(n_clusters={wanted}): there are only {len(checked)} rows"
-            )
+        if getattr(self, "n_clusters", None) is not None:
+            check_n_clusters(self, len(checked))
         (self._seed,) = derived_seeds(self.random_state, 1)
         self._prepare(checked, probabilities)
         self._log, self._held, self._learned = [], {}, None
