@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from clew.exceptions import FileFormatError
+from clew.exceptions import FileFormatError, MissingDependencyError
 
 #: Missing values in tables: those of pandas, and the question mark.
 MISSING: Final = (
@@ -105,6 +105,15 @@ def json_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, 
                 f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
             )
         yield line, record
+
+
+@contextmanager
+def needs(why: str) -> Iterator[None]:
+    """Around imports of what may not be installed: `why` says what needs it, and what to do."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(why) from error
 
 
 @contextmanager

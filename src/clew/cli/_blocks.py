@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clew._files import atomic_write
+from clew._files import atomic_write, needs
 from clew.cli._grouping import (
     Job,
     about_run,
@@ -23,7 +23,7 @@ from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._outputs import check_writable, write_together
 from clew.cli._words import Words, counted
 from clew.cluster import GuidedClustering
-from clew.exceptions import ClusterError, FileFormatError, MissingDependencyError
+from clew.exceptions import ClusterError, FileFormatError
 
 if TYPE_CHECKING:
     import dask.array
@@ -77,12 +77,8 @@ def _lines(groups: Groups) -> Iterator[str]:
 
 def _opened(path: Path) -> dask.array.Array:
     """Open a Zarr array, or map a file of NumPy, as a Dask array."""
-    try:
+    with needs("rows in blocks need dask and zarr: pip install 'clew[scale]'"):
         import dask.array as da
-    except ImportError as error:
-        raise MissingDependencyError(
-            "rows in blocks need dask and zarr: pip install 'clew[scale]'"
-        ) from error
     try:
         if path.suffix.lower() == ENDING:
             return da.from_zarr(str(path))

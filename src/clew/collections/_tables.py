@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import array_errors, content_of, decoded, json_objects
+from clew._files import array_errors, content_of, decoded, json_objects, needs
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
-from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
+from clew.exceptions import FileFormatError, InvalidDataError
 from clew.items import Item, LeftOut
 from clew.tables._read import Columns, Format, check_ids, id_text, table_of
 
@@ -464,14 +464,10 @@ def _array(path: Path, name: str) -> Rows:
 
 def _parquet(path: Path) -> Rows:
     """Read a column of lists of equally many numbers, and a column id if there is one."""
-    try:
+    with needs("reading Parquet needs pyarrow; install it with pip install 'clew[parquet]'"):
         import pyarrow as pa
         import pyarrow.parquet as pq
         import pyarrow.types as kinds
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading Parquet needs pyarrow; install it with pip install 'clew[parquet]'"
-        ) from error
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:

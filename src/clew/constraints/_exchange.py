@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
+from clew._files import needs
 from clew.constraints._files import (
     FilePath,
     Layout,
@@ -15,7 +16,6 @@ from clew.constraints._files import (
     write_jsonl,
 )
 from clew.constraints._records import AnswerColumns, column_names, records
-from clew.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -294,12 +294,8 @@ class ExchangedAnswers(AnswerColumns):
         >>> len(Constraints.from_frame(frame, n_samples=3))
         1
         """
-        try:
+        with needs("to_frame needs pandas, which is not installed: pip install pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_frame needs pandas, which is not installed: pip install pandas"
-            ) from error
         names = column_names(self)
         columns = list(zip(*records(self), strict=True)) or [()] * len(names)
         types = {"i": "int64", "j": "int64", "k": "Int64", "weight": "float64"}

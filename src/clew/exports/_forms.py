@@ -14,9 +14,9 @@ from typing import Any, Final
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from clew._files import quoted
+from clew._files import needs, quoted
 from clew.answers import ANSWER_WORDS, Answer
-from clew.exceptions import InvalidDataError, InvalidParameterError, MissingDependencyError
+from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.exports._members import Member
 
 GROUP_COLUMNS: Final = (
@@ -91,14 +91,12 @@ def json_lines(_: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:
 
 def parquet_bytes(columns: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:
     """Format records as Parquet."""
-    try:
+    with needs(
+        "writing Parquet needs pyarrow; install it with pip install 'clew[parquet]', or use "
+        "--as csv"
+    ):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependencyError(
-            "writing Parquet needs pyarrow; install it with pip install 'clew[parquet]', or use "
-            "--as csv"
-        ) from error
     table = pa.table({name: [record[name] for record in records] for name in columns})
     target = io.BytesIO()
     pq.write_table(table, target)

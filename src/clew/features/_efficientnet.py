@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._files import needs
 from clew._parallel import in_threads
 from clew.exceptions import FileFormatError, MissingDependencyError
 from clew.features._extractor import Extractor, reduced
@@ -96,13 +97,11 @@ class EfficientNetLite(Extractor):
 
 def session_of(model: bytes) -> Any:
     """Return a session of ONNX Runtime that runs a model on one thread."""
-    try:
+    with needs(
+        "networks are run by ONNX Runtime; install it with pip install 'clew[images]', or "
+        "choose other features"
+    ):
         import onnxruntime
-    except ImportError as error:
-        raise MissingDependencyError(
-            "networks are run by ONNX Runtime; install it with pip install 'clew[images]', or "
-            "choose other features"
-        ) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3

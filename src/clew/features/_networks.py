@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
+from clew._files import needs
 from clew._parallel import in_threads, one_blas_thread
 from clew._warnings import all_silenced
 from clew.exceptions import FileFormatError, InvalidParameterError, MissingDependencyError
@@ -141,13 +142,11 @@ class _Torch(_Network):
         return place if place.exists() else None
 
     def _library(self) -> Any:
-        try:
+        with needs(
+            f"features by {self.name} need the package {self.distribution}; install it with "
+            f"pip install {self.distribution}"
+        ):
             return importlib.import_module(self.package)
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"features by {self.name} need the package {self.distribution}; install it with "
-                f"pip install {self.distribution}"
-            ) from error
 
 
 class _TorchImages(_Torch):

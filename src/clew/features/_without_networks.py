@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._files import needs
 from clew._parallel import in_threads
-from clew.exceptions import InvalidDataError, MissingDependencyError
+from clew.exceptions import InvalidDataError
 from clew.features._extractor import Extractor, reduced
 from clew.items._sound import N_BANDS, log_mel
 
@@ -86,14 +87,12 @@ class Shapes(Extractor):
 
 def describe(image: Image) -> Floats:
     """Describe an image; the parts of the description follow each other."""
-    try:
+    with needs(
+        "features of images need scikit-image; install it with pip install 'clew[images]', or "
+        "pass features of your own"
+    ):
         from skimage.color import rgb2lab
         from skimage.feature import hog, local_binary_pattern
-    except ImportError as error:
-        raise MissingDependencyError(
-            "features of images need scikit-image; install it with pip install 'clew[images]', or "
-            "pass features of your own"
-        ) from error
     small = image.resize((SIDE, SIDE), reducing_gap=2.0)
     gray = np.asarray(small.convert("L"))
     shapes = hog(

@@ -11,8 +11,9 @@ from math import ceil
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from clew._files import needs
 from clew._warnings import all_silenced
-from clew.exceptions import ClewError, FileFormatError, InvalidDataError, MissingDependencyError
+from clew.exceptions import ClewError, FileFormatError, InvalidDataError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -38,12 +39,8 @@ Region = tuple[float, ...]
 
 def pillow() -> ModuleType:
     """Return ``PIL.Image``."""
-    try:
+    with needs("reading images needs Pillow; install it with pip install 'clew[images]'"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading images needs Pillow; install it with pip install 'clew[images]'"
-        ) from error
     return Image
 
 
@@ -111,13 +108,11 @@ def _opened(
     head = file.read(16)
     file.seek(0)
     if head[4:12] in HEIC:
-        try:
+        with needs(
+            "photos in HEIC need pillow-heif; install it with pip install 'clew[images]', or "
+            "save them as JPEG"
+        ):
             from pillow_heif import register_heif_opener
-        except ImportError as error:
-            raise MissingDependencyError(
-                "photos in HEIC need pillow-heif; install it with pip install 'clew[images]', or "
-                "save them as JPEG"
-            ) from error
         register_heif_opener(thumbnails=False)
     with image_module.open(file, formats=_formats(head[4:12] in HEIC)) as stored:
         width, height = stored.size

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
+from clew._files import needs
+from clew.exceptions import FileFormatError, InvalidDataError
 from clew.items._open import MOST_SECONDS, pillow
 
 if TYPE_CHECKING:
@@ -45,12 +46,8 @@ class Sound(NamedTuple):
 
 def soundfile() -> Any:
     """Return the module ``soundfile``."""
-    try:
+    with needs("reading sounds needs soundfile; install it with pip install 'clew[sounds]'"):
         import soundfile
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading sounds needs soundfile; install it with pip install 'clew[sounds]'"
-        ) from error
     return soundfile
 
 

@@ -16,7 +16,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from clew.exceptions import MissingDependencyError, StoreError
+from clew._files import needs
+from clew.exceptions import StoreError
 from clew.store._models import ChangeRow
 from clew.store.base import Store, Topic
 
@@ -319,12 +320,8 @@ def _engine(url: URL, schema: str) -> Engine:
         raise StoreError(
             f"{url.render_as_string(hide_password=True)}: a store is SQLite or PostgreSQL"
         )
-    try:
+    with needs("PostgreSQL needs psycopg: pip install 'clew[postgres]'"):
         import psycopg  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "PostgreSQL needs psycopg: pip install 'clew[postgres]'"
-        ) from error
     options = {"options": f"-c search_path={schema}"} if schema else {}
     return sa.create_engine(
         url.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True

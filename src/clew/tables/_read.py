@@ -23,15 +23,11 @@ from clew._files import (
     first_records,
     is_number,
     lacks_name,
+    needs,
     separator,
     without_mark,
 )
-from clew.exceptions import (
-    FileFormatError,
-    InvalidDataError,
-    InvalidParameterError,
-    MissingDependencyError,
-)
+from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.tables._columns import LEADING_ZERO, is_code_name
 
 PARQUET_MARK = b"PAR1"
@@ -401,14 +397,12 @@ def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None, path: obje
 
 def read_parquet(content: bytes) -> pd.DataFrame:
     """Read a table; a column of lists of equally many numbers becomes as many columns."""
-    try:
+    with needs(
+        "reading Parquet needs pyarrow; install it with pip install 'clew[parquet]', or save "
+        "the table as .csv or .npy"
+    ):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading Parquet needs pyarrow; install it with pip install 'clew[parquet]', or save "
-            "the table as .csv or .npy"
-        ) from error
     try:
         table = pq.ParquetFile(io.BytesIO(content)).read()
     except (pa.ArrowException, OSError) as error:

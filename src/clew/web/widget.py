@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clew._files import needs
 from clew.answers import Answer, Question, Retraction, entry_from_json, new_id, now
-from clew.exceptions import ClewError, MissingDependencyError
+from clew.exceptions import ClewError
 from clew.web.words import ask_strings
 
 if TYPE_CHECKING:
@@ -68,13 +69,9 @@ def widget(
     >>> import clew
     >>> clew.widget(session, images, annotator="ann")  # doctest: +SKIP
     """
-    try:
+    with needs("clew.widget needs anywidget: pip install 'clew[notebook]'"):
         import anywidget
         import traitlets
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            "clew.widget needs anywidget: pip install 'clew[notebook]'"
-        ) from error
 
     class AskWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
         _esm = "\n".join(

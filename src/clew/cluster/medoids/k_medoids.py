@@ -9,11 +9,12 @@ import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import NDArray
 
+from clew._files import needs
 from clew._limits import MAX_DENSE_ROWS
 from clew._validation import Allowed, RandomState
 from clew.cluster.medoids._base import MedoidRun, MedoidsClusterer, best_run
 from clew.cluster.medoids._distances import Metric, RowDistances
-from clew.exceptions import InvalidParameterError, MissingDependencyError, TooLargeError
+from clew.exceptions import InvalidParameterError, TooLargeError
 
 __all__ = ["KMedoids"]
 
@@ -190,22 +191,14 @@ class KMedoids(MedoidsClusterer):
     def _run(self, table: NDArray[np.floating], random: Generator) -> MedoidRun:
         """Run FasterPAM once on a square table of distances."""
         first = random.choice(len(table), self.n_clusters, replace=False)
-        package = _imported()
+        with needs(
+            "KMedoids needs the package kmedoids: pip install clew[medoids]; FastPAM needs none"
+        ):
+            import kmedoids
         if self.init == "build":
-            first = package.pam_build(table, self.n_clusters).medoids
+            first = kmedoids.pam_build(table, self.n_clusters).medoids
         # Without a seed it visits rows in their order; with one thread the result does not depend
         # on the machine.
-        found = package.fasterpam(table, first.astype(np.uintp), self.max_iter, n_cpu=1)
+        found = kmedoids.fasterpam(table, first.astype(np.uintp), self.max_iter, n_cpu=1)
         medoids = found.medoids.astype(np.int64)
         return MedoidRun(medoids, float(found.loss), int(found.n_iter), int(found.n_swap))
-
-
-def _imported() -> Any:
-    """Import the package `kmedoids`, which is not installed with clew."""
-    try:
-        import kmedoids
-    except ImportError as error:
-        raise MissingDependencyError(
-            "KMedoids needs the package kmedoids: pip install clew[medoids]; FastPAM needs none"
-        ) from error
-    return kmedoids
