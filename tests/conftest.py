@@ -1,16 +1,21 @@
 """Settings of all tests."""
 
+import faulthandler
 import gc
+import os
 import shutil
 import signal
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestItem
 from hypothesis import settings
 
 # Shells let background jobs ignore Ctrl-C, and these tests and their processes inherit that.
@@ -31,13 +36,41 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="module")
-def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Search fewer partitions, for tests of promises that hold however many are searched.
+class Protocol:
+    """What surrounds every test, those of docstrings included."""
 
-    With the slow tests (`make test-all`) these tests search as many as users do.
-    """
-    if "not slow" not in request.config.option.markexpr:
+    HANGS = 600.0
+
+    def __init__(self) -> None:
+        self.stderr, self.watched = os.dup(2), -self.HANGS
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """End the process of a test that hangs; examples in docstrings search few partitions.
+
+        pytest's own `faulthandler_timeout` starts a thread for each test: a millisecond.
+        """
+        if time.monotonic() - self.watched > self.HANGS / 10:
+            faulthandler.dump_traceback_later(self.HANGS, exit=True, file=self.stderr)
+            self.watched = time.monotonic()
+        if isinstance(item, DoctestItem):
+            with few_partitions(item.config):
+                return (yield)
+        return (yield)
+
+    def pytest_unconfigure(self) -> None:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Surround tests outside of this folder too."""
+    config.pluginmanager.register(Protocol())
+
+
+@contextmanager
+def few_partitions(config: pytest.Config) -> Iterator[None]:
+    """Search fewer partitions than users do, except in `make test-all`."""
+    if "not slow" not in config.option.markexpr:
         yield
         return
     from clew.cluster.correlation import _search as annealing
@@ -57,6 +90,13 @@ def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setattr(guided, name, value)
         patch.setattr(guided, "THRESHOLDS", (0.0,))
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15))
+        yield
+
+
+@pytest.fixture(scope="module")
+def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Few partitions, for tests of promises that hold however many are searched."""
+    with few_partitions(request.config):
         yield
 
 

@@ -95,12 +95,12 @@ def _headings(path: Path) -> list[str]:
     return re.findall(r"^#+ +(.+?) *$", path.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_module_says_what_is_public(module: str) -> None:
-    names = importlib.import_module(module).__all__
-    assert names
-    assert len(set(names)) == len(names)
-    assert not [name for name in names if re.match(r"_[^_]", name)]
+def test_modules_say_what_is_public() -> None:
+    for module in MODULES:
+        names = importlib.import_module(module).__all__
+        assert names, module
+        assert len(set(names)) == len(names), module
+        assert not [name for name in names if re.match(r"_[^_]", name)], module
 
 
 def test_reference_has_no_entry_twice() -> None:
@@ -108,13 +108,13 @@ def test_reference_has_no_entry_twice() -> None:
     assert sorted(set(entries)) == sorted(entries)
 
 
-@pytest.mark.parametrize(("module", "name"), _public_names())
-def test_public_name_is_in_the_reference(module: str, name: str) -> None:
-    member = getattr(importlib.import_module(module), name)
+def test_public_names_are_in_the_reference() -> None:
     entries = _reference_entries()
-    # A name that a package passes on is documented once, under either of its addresses.
-    same_name = [entry for entry in entries if entry.rpartition(".")[2] == name]
-    assert any(entry == f"{module}.{name}" or _resolve(entry) is member for entry in same_name)
+    for module, name in _public_names():
+        member = getattr(importlib.import_module(module), name)
+        # A name that a package passes on is documented once, under either of its addresses.
+        same = [entry for entry in entries if entry.rpartition(".")[2] == name]
+        assert any(e == f"{module}.{name}" or _resolve(e) is member for e in same), name
 
 
 def test_reference_names_only_what_is_public() -> None:
@@ -134,15 +134,12 @@ def test_reference_gives_the_codes_their_values() -> None:
     }
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
-def test_command_has_a_section(command: str) -> None:
-    assert f"clew {command}" in _headings(DOCS / "cli.md")
-    assert f"```{{clew-command}} {command}\n" in (DOCS / "cli.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("command", sorted(main.commands))
-def test_command_is_in_the_readme(command: str) -> None:
-    assert f"clew {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_command_has_a_section_and_is_in_the_readme() -> None:
+    page, readme = (path.read_text("utf-8") for path in (DOCS / "cli.md", ROOT / "README.md"))
+    for command in main.commands:
+        assert f"clew {command}" in _headings(DOCS / "cli.md")
+        assert f"```{{clew-command}} {command}\n" in page
+        assert f"clew {command}" in readme
 
 
 def _features() -> list[list[str]]:
@@ -159,15 +156,14 @@ def test_every_estimator_has_its_row_among_the_features() -> None:
     assert sorted(set(names)) == sorted(names)  # one row each
 
 
-@pytest.mark.parametrize("row", _features(), ids=[row[0] for row in _features()])
-def test_feature_has_a_page_that_names_it_and_an_example(row: list[str]) -> None:
-    _, names, page, example = row
-    (page,) = re.findall(r"\((docs/[\w/]+\.md)\)", page)
-    (example,) = re.findall(r"\(((?:examples|docs)/[\w/.]+)\)", example)
-    assert (ROOT / example).exists()
-    pages = (ROOT / page, *(ROOT / page).parent.rglob("*.md"))
-    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
-    assert [name for name in re.findall(r"`(\w+)`", names) if name not in text] == []
+def test_feature_has_a_page_that_names_it_and_an_example() -> None:
+    for feature, names, page, example in _features():
+        (page,) = re.findall(r"\((docs/[\w/]+\.md)\)", page)
+        (example,) = re.findall(r"\(((?:examples|docs)/[\w/.]+)\)", example)
+        assert (ROOT / example).exists(), feature
+        pages = (ROOT / page, *(ROOT / page).parent.rglob("*.md"))
+        text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+        assert [name for name in re.findall(r"`(\w+)`", names) if name not in text] == []
 
 
 def test_base_classes_for_new_methods_exist() -> None:
@@ -178,25 +174,24 @@ def test_base_classes_for_new_methods_exist() -> None:
         assert inspect.isclass(_resolve(f"clew.{name}"))
 
 
-@pytest.mark.parametrize("estimator", _estimators())
-def test_estimator_has_a_page(estimator: str) -> None:
-    pages = (DOCS / "methods").rglob("*.md")
-    assert any(
-        re.search(rf"\{{py:class\}}`clew\.\w+\.{estimator}`", p.read_text("utf-8")) for p in pages
-    )
+def test_every_estimator_has_a_page() -> None:
+    pages = [page.read_text("utf-8") for page in (DOCS / "methods").rglob("*.md")]
+    with_a_page = set(re.findall(r"\{py:class\}`clew\.\w+\.(\w+)`", "\n".join(pages)))
+    assert set(_estimators()) - with_a_page == set()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
-def test_links_within_the_project_lead_somewhere(path: Path) -> None:
-    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
-    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+def test_links_within_the_project_lead_somewhere() -> None:
     built = ("auto_examples/", "api/generated/")
-    missing = [
-        target
-        for target in local
-        if not any(part in target for part in built) and not (path.parent / target).exists()
-    ]
+    missing = []
+    for path in PAGES:
+        text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+        local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+        missing += [
+            (path, target)
+            for target in local
+            if not any(part in target for part in built) and not (path.parent / target).exists()
+        ]
     assert missing == []
 
 
@@ -295,11 +290,9 @@ def test_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 LONGEST_LINE = 84
 
 
-@pytest.mark.parametrize(
-    "path", PAGES_THAT_RUN, ids=[str(path.relative_to(ROOT)) for path in PAGES_THAT_RUN]
-)
-def test_no_line_of_code_is_cut_at_the_right_edge(path: Path) -> None:
-    lines = [line for block in _blocks(path) for line in block.splitlines()]
+def test_no_line_of_code_is_cut_at_the_right_edge() -> None:
+    blocks = [block for path in PAGES_THAT_RUN for block in _blocks(path)]
+    lines = [line for block in blocks for line in block.splitlines()]
     assert [line for line in lines if len(line) > LONGEST_LINE] == []
 
 

@@ -72,15 +72,16 @@ def _fields_with_words(record: type) -> set[str]:
     return own | set(re.findall(r"\w+", record.__doc__ or ""))
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_parameters_have_words_and_words_have_parameters(name: str) -> None:
-    function = FUNCTIONS[name]
-    parameters = set(inspect.signature(function).parameters) - {"self", "cls"}
-    described = _described(function.__doc__)
-    is_record = is_dataclass(function) or hasattr(function, "_fields")
-    own = _fields_with_words(function) if is_record else set()
-    assert parameters - described - own == set()
-    assert described - parameters == set()
+def test_parameters_have_words_and_words_have_parameters() -> None:
+    wrong = {}
+    for name, function in FUNCTIONS.items():
+        parameters = set(inspect.signature(function).parameters) - {"self", "cls"}
+        described = _described(function.__doc__)
+        is_record = is_dataclass(function) or hasattr(function, "_fields")
+        own = _fields_with_words(function) if is_record else set()
+        differ = (parameters - described - own) | (described - parameters)
+        wrong |= {name: differ} if differ else {}
+    assert wrong == {}
 
 
 def test_all_public_modules_are_looked_at() -> None:
@@ -107,12 +108,12 @@ def _options() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
-def test_option_has_help(command: str) -> None:
+def test_option_has_help() -> None:
     """The directive `clew-command` prints the help of each option on the page of the commands."""
-    parameters = main.commands[command].params
-    options = [p for p in parameters if isinstance(p, click.Option) and not p.hidden]
-    assert [p.name for p in options if not p.help and p.name not in ("help", "version")] == []
+    for command in main.commands.values():
+        options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
+        without = [p.name for p in options if not p.help and p.name not in ("help", "version")]
+        assert without == [], command.name
 
 
 def _command_lines(text: str) -> list[list[str]]:
@@ -125,12 +126,12 @@ def _command_lines(text: str) -> list[list[str]]:
     return [each for each in words if each[:1] == ["clew"] and re.match(r"[a-z]", each[1])]
 
 
-@pytest.mark.parametrize("page", NOW, ids=[str(page.relative_to(ROOT)) for page in NOW])
-def test_commands_and_options_in_the_pages_exist(page: Path) -> None:
+def test_commands_and_options_in_the_pages_exist() -> None:
     options = _options()
-    for _, command, *words in _command_lines(PROSE[page]):
-        used = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
-        assert used <= {*options[command], "--help"}, command
+    for page in NOW:
+        for _, command, *words in _command_lines(PROSE[page]):
+            used = {word.partition("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
+            assert used <= {*options[command], "--help"}, (page, command)
 
 
 def test_options_named_on_the_page_of_the_commands_exist() -> None:

@@ -15,6 +15,8 @@ from clew.cluster.guided._latent_classes import Categories, columns_without_orde
 from clew.cluster.guided._records import are_groups_tiny
 from clew.exceptions import NoGroupsWarning
 
+pytestmark = pytest.mark.usefixtures("small_search")
+
 
 def _survey(n, n_questions, n_kinds, n_values, wrong, seed):
     """Kinds of people, each with a usual answer; a share of the answers is any other."""
