@@ -1,8 +1,10 @@
 """Duplicates in two made tables beside dedupe and Splink, and in records that people compared."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -28,60 +30,10 @@ from clew.tables import RecordFeatures
 Random = np.random.RandomState
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-ADJECTIVES = _words("""
-golden red blue royal grand little old new lucky happy jade silver sunset ocean river garden
-corner village city park hill lake green white black sweet spicy smoky rustic urban liberty star
-moon sun dragon lotus bamboo olive maple cedar rose lily ruby pearl crystal amber copper iron
-stone brick harbor bay island coast prairie desert canyon summit valley meadow orchard
-""")
-PLACES = _words("""
-kitchen grill cafe bistro trattoria palace house garden diner tavern cantina pizzeria steakhouse
-bakery deli brasserie room table oven wok bowl noodle sushi taqueria barbecue seafood oyster bar
-pub lounge terrace cellar pantry spoon market corner inn
-""")
-PEOPLE = _words("""
-anderson arnaud bernard campanile carmine daniel delmonico diaz fischer francis gallagher gomez
-hernandez ivanov jackson kim kowalski lee lombardi maguire martinez nakamura nguyen olsen patel
-petrov quinn rossi sanchez schmidt silva stein tanaka torres valentino weber
-""")
-STREETS = _words("""
-oak park washington lincoln madison jefferson franklin elm maple pine cedar lake hill church
-spring walnut broadway mission valencia sunset wilshire melrose beverly figueroa columbus
-lexington houston bleecker mulberry canal hudson greenwich peachtree piedmont magazine
-""")
-KINDS = (
-    ("street", "st"),
-    ("avenue", "ave"),
-    ("boulevard", "blvd"),
-    ("road", "rd"),
-    ("drive", "dr"),
-)
-CITIES = (
-    ("new york", "nyc", "10", "212"), ("los angeles", "la", "90", "213"),
-    ("san francisco", "sf", "94", "415"), ("atlanta", "atl", "30", "404"),
-    ("las vegas", "vegas", "89", "702"), ("new orleans", "nola", "70", "504"),
-    ("chicago", "chi", "60", "312"), ("boston", "bos", "02", "617"),
-)  # fmt: skip
-CUISINES = (
-    ("italian", "ital"), ("french", "french (new)"), ("american", "american (new)"),
-    ("mexican", "tex-mex"), ("chinese", "cantonese"), ("japanese", "sushi"), ("seafood", "fish"),
-    ("steakhouses", "steak"), ("thai", "asian"), ("bbq", "barbecue"), ("delis", "deli"),
-)  # fmt: skip
-BRANDS = _words("""
-sony canon nikon panasonic samsung bose garmin logitech epson lenovo toshiba philips jvc sharp
-netgear kenwood
-""")
-THINGS = (
-    ("digital camera", "camera"), ("lcd television", "hdtv"), ("headphones", "headset"),
-    ("laser printer", "printer"), ("wireless router", "router"), ("blu-ray player", "bd player"),
-    ("car speaker", "speakers"), ("memory card", "flash card"), ("microwave oven", "microwave"),
-    ("gps navigator", "gps"), ("laptop computer", "notebook"), ("cordless phone", "telephone"),
-)  # fmt: skip
-COLORS = ("black", "white", "silver", "red", "blue")
+#: Words of the made tables.
+ADJECTIVES, PLACES, PEOPLE, STREETS, KINDS, CITIES, CUISINES, BRANDS, THINGS, COLORS = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+).values()
 
 
 def table_of(name: str, seed: int) -> tuple[pd.DataFrame, NDArray[np.int64]]:
