@@ -68,13 +68,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @contextmanager
-def few_partitions(config: pytest.Config) -> Iterator[None]:
-    """Search fewer partitions than users do, except in `make test-all`."""
+def few_partitions(config: pytest.Config, n_sampled: int = 16) -> Iterator[None]:
+    """Search and sample fewer partitions than users do, except in `make test-all`."""
     if "not slow" not in config.option.markexpr:
         yield
         return
     from clew.cluster.correlation import _search as annealing
     from clew.cluster.guided import _search as guided
+    from clew.questions.guided import _model, _posterior
 
     all_numbers = guided.numbers_to_cut
 
@@ -85,18 +86,23 @@ def few_partitions(config: pytest.Config) -> Iterator[None]:
     pool = guided._Search.pool
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "numbers_to_cut", few_numbers)
-        patch.setattr(guided._Search, "pool", lambda search, starts, _: pool(search, starts, 1))
+        patch.setattr(
+            guided._Search, "pool", lambda search, starts, _: pool(search, starts[::2], 1)
+        )
+        patch.setattr(guided._Search, "_again", lambda search, one: one)
         for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1), ("N_SPLITS", 1)):
             patch.setattr(guided, name, value)
         patch.setattr(guided, "THRESHOLDS", (0.0,))
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15))
+        for module in (_posterior, _model):
+            patch.setattr(module, "N_PARTITIONS", n_sampled)
         yield
 
 
 @pytest.fixture(scope="module")
 def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
     """Few partitions, for tests of promises that hold however many are searched."""
-    with few_partitions(request.config):
+    with few_partitions(request.config, 8):
         yield
 
 
