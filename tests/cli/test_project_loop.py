@@ -298,7 +298,7 @@ def test_simulate_on_a_project(here):
         lines.append(f"{name},{name[0]},{a:.3f},{b:.3f}")
     (here / "t.csv").write_text("\n".join(lines) + "\n")
     assert clew("init", "p", "--from", "t.csv").exit_code == 0
-    done = clew("simulate", "-p", "p", "--truth", "kind", "--budget", 12, "--json", "-q")
+    done = clew("simulate", "-p", "p", "--truth", "kind", "--budget", 4, "--json", "-q")
     assert done.exit_code == 0, done.output
     facts = json.loads(done.stdout)
     assert (facts["rows"], facts["classes"]) == (24, 3)

@@ -40,7 +40,7 @@ def call(here: Path) -> Call:
     np.save("objects.npy", frame["kind"].to_numpy(object))
 
     def invoke(*arguments: object) -> Result:
-        given = ["simulate", *map(str, arguments), "-j", "1", "--budget", "12"]
+        given = ["simulate", *map(str, arguments), "-j", "1", "--budget", "6"]
         return CliRunner().invoke(main, given, prog_name="clew")
 
     return invoke
@@ -51,9 +51,9 @@ def test_the_curve_is_that_of_a_session(call: Call) -> None:
     assert done.exit_code == 0, done.output
     found = pd.read_csv("curve.csv")
     assert list(found.columns) == ["strategy", "repeat", "answers", "minutes", "jaccard", "ari"]
-    assert found["answers"].tolist() == list(range(13))
+    assert found["answers"].tolist() == list(range(7))
     session = Session(X, strategy="random", random_state=0)
-    session.run(SimulatedOracle(Y, error=0.1, random_state=0), 12)
+    session.run(SimulatedOracle(Y, error=0.1, random_state=0), 6)
     last = found.iloc[-1]
     assert last["jaccard"] == pytest.approx(jaccard_score_pairs(Y, session.labels()), abs=1e-4)
     assert last["ari"] == pytest.approx(adjusted_rand_score(Y, session.labels()), abs=1e-4)
@@ -168,7 +168,7 @@ def test_kinds_differ_in_minutes(call: Call) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     last = found["curve"][-1]
-    assert 12 * 1.6 / 60 <= last["minutes"] <= 12 * 3.6 / 60
+    assert 6 * 1.6 / 60 <= last["minutes"] <= 6 * 3.6 / 60
     assert found["minutes_to"]["guided"].keys() == found["answers_to"]["guided"].keys()
     refused = call("X.csv", "--truth", "kind", "--kinds", "which-of", "--strategy", "random")
     assert refused.exit_code == 2
