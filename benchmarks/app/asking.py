@@ -50,15 +50,8 @@ def by_keys(browser: Any, folder: Path, *, n: int, latency: float, pace: float) 
             wait_until(lambda: store.result() is not None, 300, "the first result")
         network = page.context.new_cdp_session(page)
         network.send("Network.enable")
-        network.send(
-            "Network.emulateNetworkConditions",
-            {
-                "offline": False,
-                "latency": latency,
-                "downloadThroughput": -1,
-                "uploadThroughput": -1,
-            },
-        )
+        unlimited = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+        network.send("Network.emulateNetworkConditions", unlimited | {"latency": latency})
         page.goto(f"{served.url}/ask")
         for at in range(n):
             page.wait_for_function("n => window.nPainted > n", arg=at)

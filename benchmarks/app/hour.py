@@ -66,22 +66,17 @@ class Browser:
             self.given[line["id"]] = line["answer"]
             assert given.ms is not None
             seconds = given.ms / 1000
-            self.outbox.append(
-                {
-                    "submission_id": line["id"],
-                    "question_id": question["question_id"],
-                    "answer": line["answer"],
-                    "ms": given.ms,
-                }
-            )
+            self.outbox.append({
+                "submission_id": line["id"], "question_id": question["question_id"],
+                "answer": line["answer"], "ms": given.ms,
+            })  # fmt: skip
         self.send()
         return seconds
 
     def send(self) -> None:
         """Send what waits, and ask for further questions; without a server all stays."""
-        body = {
-            "answers": self.outbox, "n": 4, "have": [one["question_id"] for one in self.held],
-        }  # fmt: skip
+        have = [one["question_id"] for one in self.held]
+        body = {"answers": self.outbox, "n": 4, "have": have}
         try:
             reply = httpx.post(
                 f"{self._served.url}/api/v1/answers", json=body, cookies=self._cookies, timeout=30

@@ -166,18 +166,8 @@ def installed(folder: Path) -> Path:
     (wheel,) = (folder / "dist").glob("*.whl")
     subprocess.run([uv, "venv", "--python", sys.executable, str(folder / "venv")], **run)  # type: ignore[call-overload]
     python = folder / "venv" / "bin" / "python"
-    subprocess.run(
-        [
-            uv,
-            "pip",
-            "install",
-            "--compile-bytecode",
-            "--python",
-            str(python),
-            f"clew[web,images] @ {wheel.as_uri()}",
-        ],
-        **run,
-    )  # type: ignore[call-overload]
+    install = [uv, "pip", "install", "--compile-bytecode", "--python", str(python)]
+    subprocess.run([*install, f"clew[web,images] @ {wheel.as_uri()}"], **run)  # type: ignore[call-overload]
     return python
 
 

@@ -1,7 +1,7 @@
 """Active clustering: Figures 5 to 7 of the thesis, with wrong answers, real people and a limit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from time import process_time
 from typing import Any, ClassVar, NamedTuple
@@ -253,9 +253,7 @@ def summary(points: Points, y: Ints, budget: int = BUDGET) -> dict[str, Any]:
     return found | {f"at {k}N": float(jcc[at[10 * k]]) for k in range(budget + 1)}
 
 
-QUICK = replace(
-    ActiveStudy(), n_trials=1, sets=("iris", "marks"), stem="active_quick", is_quick=True
-)
+QUICK = ActiveStudy(1, ("iris", "marks"), "active_quick", True)
 
 
 CLEAN, WRONG, WORSE = CELLS

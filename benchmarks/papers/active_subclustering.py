@@ -1,7 +1,7 @@
 """Active subclustering: Figure 6 of chapter 4 of the thesis."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -93,10 +93,8 @@ class ThesisRun:
                 yield 1
                 continue
             a, at = np.unravel_index(int(within.argmax()), within.shape)
-            r, limit = (
-                int(self.centers[a]),
-                max(1, (n_between / between_yes) / (n_within / within_no)),
-            )
+            r = int(self.centers[a])
+            limit = max(1, (n_between / between_yes) / (n_within / within_no))
             for n_asked in range(1, len(self.listed[0])):
                 place = self.places[r][at]
                 is_same = same(int(self.rows[r]), int(self.listed[r, place]))
@@ -122,12 +120,9 @@ class ThesisRun:
 LARGE, HARD = "face_like_200", "face_like_200_hard"
 #: Sizes of subclusters, and largest numbers of questions.
 SETS = {
-    "face_like_40": (10, 600),
-    "leaf_flavia": (10, 600),
-    "pubfig_900_60": (5, 1000),
-    LARGE: (10, 1500),
-    HARD: (10, 3000),
-}
+    "face_like_40": (10, 600), "leaf_flavia": (10, 600), "pubfig_900_60": (5, 1000),
+    LARGE: (10, 1500), HARD: (10, 3000),
+}  # fmt: skip
 TARGET = 0.92
 #: Mean standard deviation within the classes of the harder set.
 HARD_NOISE = 1.8
@@ -260,12 +255,8 @@ class ActiveSubclusteringStudy(Study):
         }
 
 
-QUICK = replace(
-    ActiveSubclusteringStudy(),
-    n_trials=1,
-    sets=("face_like_40", "pubfig_900_60"),
-    stem="active_subclustering_quick",
-    is_quick=True,
+QUICK = ActiveSubclusteringStudy(
+    1, ("face_like_40", "pubfig_900_60"), "active_subclustering_quick", True
 )
 
 
@@ -300,14 +291,15 @@ class ActiveSubclusteringReport(Report[ActiveSubclusteringStudy]):
 
     def scores(self) -> Iterator[Table]:
         for share, title in ((0, "no questions"), (4, "a fifth"), (10, "half"), (20, "all")):
-            rows = [
-                [label, *(self._at(name, method, cell, share) for name in self.sets)]
-                for label, method, cell, _ in LINES
-            ]
-            yield Table([title, *self.sets], rows, is_marked=share > 0)
+            fields = {name: f"sjc {points_of(name)[share]}" for name in self.sets}
+            yield self._table(title, fields, is_marked=share > 0)
 
-    def _at(self, name: str, method: Method, cell: Cell, point: int) -> pd.Series:
-        return self.results.values(name, cell, method, f"sjc {points_of(name)[point]}")
+    def _table(self, title: str, fields: Mapping[str, str], *, is_marked: bool = False) -> Table:
+        rows = [
+            [label, *(self.results.values(name, cell, method, fields[name]) for name in self.sets)]
+            for label, method, cell, _ in LINES
+        ]
+        return Table([title, *self.sets], rows, is_marked)
 
     def to_target(self) -> Table:
         rows = []
@@ -324,12 +316,7 @@ class ActiveSubclusteringReport(Report[ActiveSubclusteringStudy]):
 
     def seconds(self) -> Iterator[Table]:
         for field, title in (("start", "start, s"), ("per question", "a question, ms")):
-            rows = [
-                [label, *(self.results.values(name, cell, method, field)
-                          for name in self.sets)]
-                for label, method, cell, _ in LINES
-            ]  # fmt: skip
-            yield Table([title, *self.sets], rows)
+            yield self._table(title, dict.fromkeys(self.sets, field))
 
 
 command = study_command(

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -244,12 +244,10 @@ class SubclusteringStudy(Study):
     n_trials: int = 3
     sets: tuple[str, ...] = (*REAL, *FACE_SETS, MEDOIDS)
     stem: str = "subclustering"
+    problem = staticmethod(problem)
     medoid_classes: tuple[int, ...] = MEDOID_CLASSES
 
     method_fields: ClassVar[tuple[str, ...]] = ("method",)
-
-    def problem(self, name: str) -> Problem:
-        return problem(name)
 
     def points(self, name: str) -> Sequence[tuple[Any, Any]]:
         if name == MEDOIDS:
@@ -295,12 +293,11 @@ class SubclusteringStudy(Study):
         return scores | reliability(y, model)
 
 
-QUICK = replace(
-    SubclusteringStudy(),
-    n_trials=1,
-    sets=("olivetti_64x64", "pubfig_900_60", MEDOIDS),
-    stem="subclustering_quick",
-    is_quick=True,
+QUICK = SubclusteringStudy(
+    1,
+    ("olivetti_64x64", "pubfig_900_60", MEDOIDS),
+    "subclustering_quick",
+    True,
     medoid_classes=(5,),
 )
 
@@ -370,11 +367,8 @@ class SubclusteringReport(Report[SubclusteringStudy]):
         row = [self.results.values(VARIED, Cell(10, each), AUTO, "sjc")
                for each in CANDIDATES]  # fmt: skip
         yield Table(["candidates", *(f"{each} K" for each in CANDIDATES)], [[AUTO.name, *row]])
-        rows = [
-            [of.name, *(self.results.values(VARIED, Cell(size), of, "sjc")
-                        for size in SUBCLUSTER_SIZES)]
-            for of in VARIED_METHODS
-        ]  # fmt: skip
+        values, cells = self.results.values, list(map(Cell, SUBCLUSTER_SIZES))
+        rows = [[m.name, *(values(VARIED, of, m, "sjc") for of in cells)] for m in VARIED_METHODS]
         yield Table(["size", *map(str, SUBCLUSTER_SIZES)], rows, is_marked=True)
 
     def figure_2(self) -> Iterator[Table]:

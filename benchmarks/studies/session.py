@@ -185,15 +185,12 @@ def _state(session: Session, y: Ints) -> list[float]:
         np.divide(right, whole, out=np.ones(len(right)), where=whole > 0)
         for whole in (sizes * (sizes - 1), same)
     )
-    return _rounded(
-        len(session.answers),
-        len(sizes),
-        quality.n_checks,
-        *true,
+    values = (
+        len(session.answers), len(sizes), quality.n_checks, *true,
         *(value for name in MEASURES for value in getattr(quality, name)),
-        _share_held(quality, "precision", precision),
-        _share_held(quality, "recall", recall),
-    )
+        _share_held(quality, "precision", precision), _share_held(quality, "recall", recall),
+    )  # fmt: skip
+    return [float(f"{value:.4g}") for value in values]
 
 
 def _share_held(quality: Quality, name: str, true: Floats) -> float:
@@ -209,10 +206,6 @@ def _share_held(quality: Quality, name: str, true: Floats) -> float:
 def _guided(session: Session) -> Guided:
     assert isinstance(session.strategy, Guided)
     return session.strategy
-
-
-def _rounded(*values: float) -> list[float]:
-    return [float(f"{value:.4g}") for value in values]
 
 
 #: Sessions that need fewer answers to reach the goal are left out: a fifth of so few answers
@@ -456,16 +449,10 @@ class SessionReport:
 
     def coefficients(self) -> Table:
         fitted = regression([run for run in self.runs if run.set in FITTED_ON])
-        names = [
-            *("intercept", "d", "log groups", "d · log groups", "log items", "log answers"),
-            *("low end", "high end"),
-        ]
-        values = zip(
-            names,
-            (*fitted.coefficients, *fitted.range),
-            (*now.COEFFICIENTS, *now.RANGE),
-            strict=True,
-        )
+        names = ["intercept", "d", "log groups", "d · log groups", "log items", "log answers"]
+        names += ["low end", "high end"]
+        pair = (*fitted.coefficients, *fitted.range), (*now.COEFFICIENTS, *now.RANGE)
+        values = zip(names, *pair, strict=True)
         rows = [[name, f"{of:.3f}", f"{used:.3f}"] for name, of, used in values]
         return Table(["", "fitted to this log", "in use"], rows)
 

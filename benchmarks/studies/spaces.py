@@ -101,21 +101,13 @@ class Method(NamedTuple):
 ORDINAL = Method("ordinal", "OrdinalEmbedding")
 ONE_SLOPE = Method("one_slope", "OrdinalEmbedding, one slope")
 METHODS = (
-    ORDINAL,
-    ONE_SLOPE,
-    Method("tste", "t-STE", "TSTE"),
-    Method("soe", "SOE", "SOE"),
-    Method("crowd_kernel", "crowd kernel", "CKL"),
-    Method("gnmds", "GNMDS", "GNMDS"),
-)
+    ORDINAL, ONE_SLOPE, Method("tste", "t-STE", "TSTE"), Method("soe", "SOE", "SOE"),
+    Method("crowd_kernel", "crowd kernel", "CKL"), Method("gnmds", "GNMDS", "GNMDS"),
+)  # fmt: skip
 AMOUNTS: dict[str, Amount] = {
-    "car60, class4": "4/5",
-    "letters_latin": 6_000,
-    "zappos85": 6_000,
-    "material100": 6_000,
-    "reptile, triplets": "4/5",
-    "alien_eggs300": "4/5",
-}
+    "car60, class4": "4/5", "letters_latin": 6_000, "zappos85": 6_000, "material100": 6_000,
+    "reptile, triplets": "4/5", "alien_eggs300": "4/5",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
