@@ -6,7 +6,6 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 from sklearn.cluster import AgglomerativeClustering, KMeans
@@ -18,7 +17,7 @@ from benchmarks.study.log import seed_of, tag_of
 from benchmarks.study.methods import CLUSTERERS, SIMILARITIES, noted
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED
 from benchmarks.study.problems import Floats, Ints, Problem, classical_scaling, load
-from benchmarks.study.report import Claim, Curves, Line, Panel, Report, Table
+from benchmarks.study.report import Claim, Curves, Panel, Report, Table, above
 from clew import Constraints
 from clew.cluster import DistanceClustering
 from clew.graphs import nearest_graph
@@ -328,6 +327,10 @@ PUBLISHED = {
 }  # fmt: skip
 
 
+def _style(method: Method) -> dict[str, Any]:
+    return {"color": SHOWN[method], "linestyle": "-" if method.clusterer == COP else "--"}
+
+
 class DistlqpReport(Report[DistlqpStudy]):
     def _table(self, cell: Cell, methods: Any, field: str, sets: Any = None) -> Table:
         names = [name for name in self.sets if sets is None or name in sets]
@@ -356,8 +359,7 @@ class DistlqpReport(Report[DistlqpStudy]):
             yield self._table(cell, WITH_ERRORS, "jcc")
 
     def seconds(self) -> Table:
-        cell = self.study.curve[-1]
-        rows = []
+        cell, rows = self.study.curve[-1], []
         for m in METHODS:
             found = [self.results.values(name, cell, m, "seconds") for name in self.sets]
             texts = [f"{of.astype(float).mean():.1f}" if len(of) else "–" for of in found]
@@ -384,24 +386,16 @@ class DistlqpReport(Report[DistlqpStudy]):
             (COP_LQP, COP_GIVEN), (COP_LQP, COP_PAPER), (COP_LQP, COP_PATHS),
             (CHOSEN, COP_GIVEN), (CHOSEN, COP_LQP), (CHOSEN, COP_PATHS),
         ]  # fmt: skip
-        for ours, theirs in pairs:
-            text = f"{ours.label} above {theirs.label}"
-            of = partial(self._values, ours), partial(self._values, theirs)
-            yield Claim(text, *of, self.sets)
-
-    def _values(self, method: Method, name: str) -> pd.DataFrame:
-        return self.results.curve(name, self.study.curve, method, "jcc")
+        curve = partial(self.results.curve, cells=self.study.curve, field="jcc")
+        yield from (above(*pair, curve, self.sets) for pair in pairs)
 
     def figure_3(self) -> Curves:
-        row = []
         x = [cell.per_row for cell in self.study.curve]
-        for name in self.sets:
-            lines = []
-            for m, color in SHOWN.items():
-                curve = self.results.curve(name, self.study.curve, m, "jcc", x=x)
-                style = {"color": color, "linestyle": "-" if m.clusterer == COP else "--"}
-                lines.append(Line(m.label, curve, style))
-            row.append(Panel(name, x, lines))
+        curve = partial(self.results.curve, field="jcc", x=x)
+        row = [
+            Panel.of(of, x, tuple(SHOWN), partial(curve, of, self.study.curve), _style)
+            for of in self.sets
+        ]
         options = {"width": 2.8, "height": 2.6}
         title = "Jaccard coefficient over answers for each row"
         return Curves("curves", title, [row], "answers for each row", ("JCC",), options=options)
