@@ -94,7 +94,7 @@ def test_people_may_group_by_one_question():
     known = Constraints.from_labels(X[:, 2], 200, error=0.1, random_state=0)
     model = GuidedClustering(random_state=0).fit(X, constraints=known)
     # Latent classes of all questions have ARI .2 to .4.
-    assert adjusted_rand_score(X[:, 2], model.labels_) > 0.95
+    assert adjusted_rand_score(X[:, 2], model.labels_) > 0.9
 
 
 @pytest.mark.parametrize("n_components", [0.95, None, "rotated"])
