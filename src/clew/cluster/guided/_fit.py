@@ -72,6 +72,8 @@ LEAST_INFORMATION = 0.1
 #: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
 #: of them by so many nats; groups are found if their energy exceeds that of one group by as many.
 LEAST_LEAD = 4.0
+#: Fewer answers of an annotator do not show that they were swapped.
+MANY_OF_ANNOTATOR = 20
 #: Features tell of groups if rows called the same are nearer than others by so many standard
 #: deviations.
 LEAST_NEARNESS = 2.0
@@ -435,7 +437,7 @@ class _Fitting:
         return _Fit(
             groups.labels,
             groups.probabilities,
-            _regime_of(groups, rows, errors.rate),
+            _regime_of(groups, rows, self.answers),
             errors,
             partial(tree_of_positions, groups.labels, rows.X),
             numbers,
@@ -482,7 +484,7 @@ def _errors_of(groups: Groups, answers: Constraints) -> AnswerErrors:
     return judged_answers(answers, model, np.asarray(wrong), outcomes, joints, variance)
 
 
-def _regime_of(groups: Groups, rows: Rows, error_rate: float) -> Regime:
+def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:
     """Say whether features, answers or both decided the groups."""
     if not rows.has_features:
         return Regime("answers", "there are no features")
@@ -495,7 +497,12 @@ def _regime_of(groups: Groups, rows: Rows, error_rate: float) -> Regime:
         nats = max(nats, float(own.mean()))
     if nats < LEAST_INFORMATION:
         return Regime("answers", f"features tell {nats:.2f} nats about the group of a row")
-    if error_rate >= SETTINGS.error_bounds[1] - 0.05:
+    model = AnswerModel(answers)
+    count = np.bincount(model.annotators, minlength=model.n_annotators)
+    rate = np.stack([one.error for one in groups.partitions]).T @ groups.weights
+    # Somebody who swaps the answers tells as much as somebody who is right.
+    rate = np.where(count >= MANY_OF_ANNOTATOR, np.minimum(rate, 1 - rate), rate)
+    if np.average(rate, weights=count) >= SETTINGS.error_bounds[1] - 0.05:
         return Regime("features", "the answers look random")
     return Regime(
         "both", f"features tell {nats:.2f} nats about the group of a row, answers the rest"

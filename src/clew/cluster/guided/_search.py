@@ -1,7 +1,7 @@
 """Groups from positions of rows and answers: starts, refinement, crossings, and an average.
 
-1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
-   correlation clustering; further clusterings, if users bring a pool.
+1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and of a
+   forest grown by them; correlation clustering; further clusterings, if users bring a pool.
 2. Each start is refined (`refined`), and merged while that raises its energy.
 3. The best partitions are crossed, and the tree of their pair probabilities is cut again. If the
    number of groups is given, the groups of the best are split and merged again to that number.
@@ -49,8 +49,10 @@ from clew.cluster.guided._smoothers import (
     discriminant_neighbors,
     discriminants,
 )
+from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
+from clew.similarity import COPRF
 
 #: With more rows fewer partitions are kept, and these are refined less often.
 MANY = 1_000
@@ -62,6 +64,8 @@ ANSWERS_TEMPER, LEAST_AGAINST = 0.4, 6.0
 FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
+#: Trees of the forest that follows answers, and numbers into which its rows are cut.
+N_TREES, N_CUTS = 60, 4
 #: More groups than were wanted are clearly better if their energy exceeds that of these by so many
 #: nats.
 CLEAR_LEAD = 10.0
@@ -114,7 +118,8 @@ def fit_groups(
     more_starts: Sequence[list[Labels]] = (),
 ) -> Groups:
     """Find the groups from scratch, a function of rows, answers, number and seed."""
-    starts = [of for of in (*_starts(rows, answers, n_clusters, seed), *more_starts) if of]
+    own = _starts(rows, answers, n_clusters, seed, n_jobs)
+    starts = [of for of in (*own, *more_starts) if of]
     starts = starts or [[np.arange(answers.n_samples)]]
     found = _searched(_Search(rows, AnswerModel(answers), n_clusters, n_jobs, step), starts)
     categories = rows.categories
@@ -279,9 +284,9 @@ class _Search:
 
 
 def _starts(
-    rows: Rows, answers: Constraints, n_clusters: int | None, seed: int
+    rows: Rows, answers: Constraints, n_clusters: int | None, seed: int, n_jobs: int | None
 ) -> list[list[Labels]]:
-    """Partitions to refine: of the rows, of propagated answers, and of correlation clustering."""
+    """Partitions to refine: of rows, propagated answers, a forest, and correlation clustering."""
     n = answers.n_samples
     numbers = numbers_to_cut(n, n_clusters)
     if n > MANY_ROWS:
@@ -289,6 +294,7 @@ def _starts(
     return [
         [*cuts(rows.tree, numbers), *_parts_with_gaps(rows)],
         _cuts_of_propagated_answers(rows, answers, n_clusters),
+        _cuts_of_forest(rows, answers, n_clusters, seed, n_jobs),
         _correlation_clusterings(rows, answers, seed),
     ]
 
@@ -312,6 +318,28 @@ def _cuts_of_propagated_answers(
     distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
     numbers = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
     return cuts(_tree(distances, "average"), numbers)
+
+
+def _cuts_of_forest(
+    rows: Rows, answers: Constraints, n_clusters: int | None, seed: int, n_jobs: int | None
+) -> list[Labels]:
+    """Cut Ward's tree of a constraint propagation forest's affinity, and its spectral embedding.
+
+    Its trees split by the columns that tell answered pairs apart, whatever the other columns say.
+    Only if a number is given: the cuts are then refined to groups that no other start reaches.
+    """
+    n = answers.n_samples
+    if n_clusters is None or not isinstance(rows, Prepared) or n > DENSE_PROPAGATION_ROWS:
+        return []
+    with silenced():
+        forest = COPRF(N_TREES, random_state=seed, n_jobs=n_jobs)
+        forest.fit(rows.X, constraints=answers.as_pairs())
+        affinity: Floats = np.asarray(forest.affinity_matrix_, np.float64)
+        found = cuts(_tree(1.0 - affinity, "ward"), numbers_to_cut(n, n_clusters, N_CUTS))
+        if 1 < n_clusters < n - 1:
+            spectral = SpectralClustering(n_clusters, random_state=seed)
+            found.append(renumbered(spectral.fit_predict(affinity)))
+    return found
 
 
 def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
