@@ -66,6 +66,9 @@ FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
 #: Trees of the forest that follows answers, and numbers into which its rows are cut.
 N_TREES, N_CUTS = 60, 4
+#: If so many random answers would join rows of each of k groups, one in k² of all, other starts are
+#: as good.
+MANY_SAME = 5
 #: More groups than were wanted are clearly better if their energy exceeds that of these by so many
 #: nats.
 CLEAR_LEAD = 10.0
@@ -326,14 +329,17 @@ def _cuts_of_forest(
     """Cut Ward's tree of a constraint propagation forest's affinity, and its spectral embedding.
 
     Its trees split by the columns that tell answered pairs apart, whatever the other columns say.
-    Only if a number is given: the cuts are then refined to groups that no other start reaches.
+    Only if a number is given, and few answers join rows of each group: cuts are refined to groups
+    that no other start reaches.
     """
-    n = answers.n_samples
+    n, pairs = answers.n_samples, answers.as_pairs()
     if n_clusters is None or not isinstance(rows, Prepared) or n > DENSE_PROPAGATION_ROWS:
+        return []
+    if len(pairs) >= MANY_SAME * n_clusters**2:
         return []
     with silenced():
         forest = COPRF(N_TREES, random_state=seed, n_jobs=n_jobs)
-        forest.fit(rows.X, constraints=answers.as_pairs())
+        forest.fit(rows.X, constraints=pairs)
         affinity: Floats = np.asarray(forest.affinity_matrix_, np.float64)
         found = cuts(_tree(1.0 - affinity, "ward"), numbers_to_cut(n, n_clusters, N_CUTS))
         if 1 < n_clusters < n - 1:
