@@ -244,10 +244,12 @@ class SubclusteringStudy(Study):
     n_trials: int = 3
     sets: tuple[str, ...] = (*REAL, *FACE_SETS, MEDOIDS)
     stem: str = "subclustering"
-    problem = staticmethod(problem)
     medoid_classes: tuple[int, ...] = MEDOID_CLASSES
 
     method_fields: ClassVar[tuple[str, ...]] = ("method",)
+
+    def problem(self, name: str) -> Problem:
+        return problem(name)
 
     def points(self, name: str) -> Sequence[tuple[Any, Any]]:
         if name == MEDOIDS:
