@@ -86,6 +86,7 @@ numpydoc_validation_exclude = {
     r"\.Explanation\b",
     r"\.GroupQuality\.",
     r"\.Smoother\b",
+    r"\.store\.Store$",
     r"\.items\.(LeftOut|Sound)$",
     r"\.features\.(Features|Images|Texts)$",
     r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice|Suggestion|Applied)$",
