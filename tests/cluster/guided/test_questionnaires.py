@@ -178,3 +178,15 @@ def test_many_people_have_the_kinds_of_few():
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(kind, model.labels_) > 0.85
     assert (model.predict(X) == model.labels_).mean() > 0.99
+
+
+def test_values_of_rows_that_were_not_asked_count():
+    X, _ = _survey(5_000, 6, 3, 5, 0.2, seed=0)
+    X[:30, 0] = np.arange(100, 130)  # seldom among the rows that tell whether values have an order
+    assert 0 not in columns_without_order(X.astype(float), 0)
+
+
+def test_a_few_rows_are_no_questionnaire():
+    X, _ = _survey(19, 6, 3, 5, 0.2, seed=0)
+    assert Categories.of(X.astype(float)) is None
+    assert columns_without_order(X.astype(float), 0) == []

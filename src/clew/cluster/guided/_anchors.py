@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
+from clew.cluster.guided._latent_classes import Categories
 from clew.kernels.means import add_groups
 from clew.kernels.nearest import nearest_by_products
 from clew.kernels.sparse_memberships import (
@@ -79,9 +80,12 @@ def columns_of(X: Any, transform: Callable[[Any], Any], n_jobs: int | None) -> R
 def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = None) -> Rows:
     """Choose random rows, and move each to the mean of the rows nearest to it, twice.
 
-    Distinct, (n_found, n_columns). Time O(n_rows·n_anchors·n_columns), in single precision.
+    Means are distinct, (n_found, n_columns). Rows of few values, as of a questionnaire, stay as
+    they are: means would have many. Time O(n_rows·n_anchors·n_columns), in single precision.
     """
     chosen = np.random.RandomState(seed).choice(len(rows), min(n_anchors, len(rows)), replace=False)
+    if Categories.of(rows[chosen].astype(np.float64)) is not None:
+        return rows[chosen]
     anchors = np.unique(rows[chosen], axis=0)
     for _ in range(N_ROUNDS):
         anchors = _at_means(rows, anchors, n_jobs)

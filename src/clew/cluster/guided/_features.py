@@ -54,8 +54,6 @@ LEAST_DIFFERENT = 0.9
 #: A lattice shows in so many rows; its rows move by this share of its step in each direction, which
 #: is the standard deviation of rounding errors. Equal rows agree to so many digits.
 N_LATTICE_ROWS, JITTER, ROUNDED_TO = 1_000, 0.29, 9
-#: With fewer rows columns of few values are no categories.
-LEAST_ROWS = 20
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
 
@@ -186,7 +184,7 @@ class Prepared(Rows):
 
     @property
     def categories(self) -> Categories | None:
-        if self.distances is not None or not LEAST_ROWS <= len(self.X) <= MANY_ROWS:
+        if self.distances is not None or len(self.X) > MANY_ROWS:
             return None
         categories: Categories | None = self.once("columns", lambda: Categories.of(self.X))
         return categories

@@ -502,7 +502,7 @@ def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:
     rate = np.stack([one.error for one in groups.partitions]).T @ groups.weights
     # Somebody who swaps the answers tells as much as somebody who is right.
     rate = np.where(count >= MANY_OF_ANNOTATOR, np.minimum(rate, 1 - rate), rate)
-    if np.average(rate, weights=count) >= SETTINGS.error_bounds[1] - 0.05:
+    if rate @ count >= max(count.sum(), 1) * (SETTINGS.error_bounds[1] - 0.05):
         return Regime("features", "the answers look random")
     return Regime(
         "both", f"features tell {nats:.2f} nats about the group of a row, answers the rest"

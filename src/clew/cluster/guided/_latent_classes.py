@@ -25,6 +25,8 @@ Labels = NDArray[np.int64]
 
 #: Values of a column, and numbers of columns, with which rows are read as combinations of values.
 MAX_VALUES, N_COLUMNS = 10, (3, 100)
+#: Fewer rows tell too little of classes.
+LEAST_ROWS = 20
 N_ROUNDS, TOL = 50, 0.01
 #: Each group has this weight of further rows with the values of all rows.
 PRIOR_ROWS = 0.5
@@ -52,7 +54,9 @@ class Categories(NamedTuple):
 
     @classmethod
     def of(cls, X: Floats) -> Self | None:
-        """Read columns as categories; None if one has many values, or there are too few or many."""
+        """Read columns as categories; None if one has many values, or rows or columns are few."""
+        if len(X) < LEAST_ROWS:
+            return None
         values = [
             np.unique(column, return_inverse=True) for column in X.T[: MAX_VALUES * N_COLUMNS[1]]
         ]
@@ -167,6 +171,7 @@ def columns_without_order(X: Floats, seed: int) -> list[int]:
 
     There are none if a column has many values, or if there are no groups.
     """
+    every = X
     if len(X) > N_ASKED:
         X = X[np.random.RandomState(seed).choice(len(X), N_ASKED, replace=False)]
     categories = Categories.of(X)
@@ -192,7 +197,8 @@ def columns_without_order(X: Floats, seed: int) -> list[int]:
         n_more = (number - 1) * (len(values) - 2)
         if free - ordered > n_more * np.log(len(X)) / 2:
             found.append(column)
-    return found
+    # Rows that were not asked may have many other values.
+    return [at for at in found if len(np.unique(every[:, at])) <= MAX_VALUES]
 
 
 def _joined(columns: dict[int, tuple[Floats, Labels]]) -> list[tuple[int, Labels, Floats | None]]:

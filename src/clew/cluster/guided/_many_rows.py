@@ -27,7 +27,6 @@ from clew.cluster.guided._anchors import (
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._errors import AnswerErrors, errors_given_groups, informative_answers
 from clew.cluster.guided._features import FeatureSpace, Prepared
-from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._learned_cut import Merges, cut_by_answers
 from clew.cluster.guided._partitions import TiedRows
 from clew.cluster.guided._pool import is_default
@@ -108,15 +107,7 @@ class LinkedRows(NamedTuple):
         else:
             space = FeatureSpace.fit(sample, model.metric, model._standardize, of_space)
         columns = columns_of(sample, space.transform, model.n_jobs)
-        random = np.random.RandomState(of_anchors)
-        chosen = random.choice(len(columns), min(model.n_anchors, len(columns)), replace=False)
-        if (
-            model.metric == "euclidean"
-            and Categories.of(columns[chosen].astype(np.float64)) is not None
-        ):
-            anchors = columns[chosen]  # means would have many values
-        else:
-            anchors = choose_anchors(columns, model.n_anchors, of_anchors, model.n_jobs)
+        anchors = choose_anchors(columns, model.n_anchors, of_anchors, model.n_jobs)
         del sample, columns
         return cls(space, anchors, rows.linked(space, anchors, model.n_jobs, model.verbose))
 

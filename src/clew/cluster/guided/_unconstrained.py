@@ -20,8 +20,8 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._cuts import Cuts, ward_of
-from clew.cluster.guided._features import LEAST_DIFFERENT, LEAST_ROWS, Floats, Prepared
-from clew.cluster.guided._latent_classes import MAX_VALUES, evidence_of_numbers
+from clew.cluster.guided._features import LEAST_DIFFERENT, Floats, Prepared
+from clew.cluster.guided._latent_classes import LEAST_ROWS, MAX_VALUES, evidence_of_numbers
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
