@@ -1,8 +1,5 @@
-"""Fixtures of the command line's tests: data, and two ways to run it."""
+"""Fixtures of the command line's tests: data, and a way to run it."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,6 @@ from click.testing import CliRunner, Result
 from clew.cli import main
 
 Run = Callable[..., Result]
-Spawn = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Options for a fit that is fast enough for a test.
 FAST = {"--method": "coprf", "--n-trees": "20", "-j": "1"}
@@ -43,23 +39,6 @@ def run(here: Path) -> Run:
         return CliRunner().invoke(main, ["group", *given], prog_name="clew")
 
     return invoke
-
-
-@pytest.fixture
-def spawn(here: Path) -> Spawn:
-    """Run ``clew`` in a process of its own."""
-
-    def start(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "clew.cli", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=240,
-            env=os.environ | {"COLUMNS": "100"},
-        )
-
-    return start
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """Bad input: one clear sentence, the right exit status, and no file left behind."""
 
+import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.programs import run_program
 
 from clew import Constraints
 
@@ -264,8 +265,8 @@ def test_results_for_a_full_disk_are_kept_elsewhere(run, X, answers, monkeypatch
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_groups_that_cannot_be_printed_are_kept(X):
-    command = f"{sys.executable} -m clew.cli group {X} -k 3 --method pckmeans > /dev/full"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    with open("/dev/full", "w") as full:
+        done = run_program("group", X, "-k", "3", "--method", "pckmeans", stdout=full.fileno())
     assert done.returncode == 1, done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith("clew: the standard output: No space left on device; the results are")
@@ -281,12 +282,14 @@ def test_groups_are_printed_where_no_file_can_be_written(X):
         "from clew.cli import main; main(prog_name='clew')"
     )
     options = ["group", str(X), "-k", "3", "--method", "pckmeans", "-o", "g.csv"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *options], capture_output=True, text=True, check=False
-    )
+    end, start = os.pipe()
+    with open(end) as printed:
+        done = run_program(*options, code=code, stdout=start)
+        os.close(start)
+        lines = printed.readlines()
     assert done.returncode == 1, done.stderr
     assert "g.csv: File too large" in done.stderr.splitlines()[-1]
-    assert len(done.stdout.splitlines()) == 31
+    assert len(lines) == 31
     assert not Path("g.csv").exists()
 
 

@@ -13,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.programs import Program, run_program
 
 import clew
 from clew.cli import main
 
 
-def test_version_and_help(spawn):
-    done = spawn("--version")
+def test_version_and_help(here):
+    done = run_program("--version")
     assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n")
-    done = spawn("group", "--help")
+    done = run_program("group", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: clew group")
 
@@ -78,10 +79,8 @@ def bad_files(X, here):
     ("arguments", "status", "word"),
     [(("status",), 1, "make one with clew init"), (("group", "X.npy", "-k", "0"), 2, "Usage")],
 )
-def test_failure_of_a_process_is_a_sentence_and_a_status(
-    spawn, bad_files, here, arguments, status, word
-):
-    done = spawn(*arguments)
+def test_failure_of_a_process_is_a_sentence_and_a_status(bad_files, here, arguments, status, word):
+    done = run_program(*arguments)
     assert done.returncode == status, done.stderr
     assert done.stdout == ""
     assert word in done.stderr
@@ -115,29 +114,19 @@ def test_failure_is_a_sentence_and_a_status(bad_files, here, arguments, status, 
     assert sorted(here.iterdir()) == bad_files
 
 
-def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:
-    """Start a command, press Ctrl-C shortly after its first output, and wait for its end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clew.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    try:
-        printed = ""
-        for line in process.stderr:
-            printed += line
+def _interrupted(*arguments: str, said: str, code: str = "") -> tuple[int, str]:
+    """Start a command, press Ctrl-C shortly after it said something, and wait for its end."""
+    end, start = os.pipe()
+    program = Program(*arguments, code=code, stdout=start, stderr=start)
+    os.close(start)
+    with open(end) as words:
+        for line in words:
             if said in line:
                 break
         time.sleep(0.5)
-        assert process.poll() is None, printed
-        process.send_signal(signal.SIGINT)
-        _, rest = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.communicate()
-    return process.returncode, rest
+        os.kill(program.pid, signal.SIGINT)
+        rest = words.read()
+    return program.wait(), rest
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -147,7 +136,7 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
     (here / "g.csv").write_text("old")
     before = sorted(here.iterdir())
     options = ["-k5", "-og.csv", "--method=coprf", "--n-trees=200000", "-j", jobs, "-v"]
-    status, words = _interrupted(["group", "X.npy", *options], "grouping by")
+    status, words = _interrupted("group", "X.npy", *options, said="grouping by")
     assert status == 130, words
     assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
     assert "Traceback" not in words
@@ -162,19 +151,8 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
         "def announced(*arguments): print('working', flush=True); return work(*arguments)\n"
         "demo.experiment = announced; main(['demo', '--seeds', '1000', '-o', 'a/b'])"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "working\n"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        _, words = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 130, words
+    status, words = _interrupted(said="working", code=code)
+    assert status == 130, words
     assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
     assert "Traceback" not in words
     assert list(here.iterdir()) == []
@@ -182,25 +160,22 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_a_reader_that_leaves_early_causes_no_error(X):
-    command = f"{sys.executable} -m clew.cli group {X} -k 3 --method pckmeans -q | head -n 1"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, check=True, timeout=240
-    )
-    assert done.stdout.startswith("id,group")
+    end, start = os.pipe()
+    os.close(end)
+    done = run_program("group", X, "-k", "3", "--method", "pckmeans", "-q", stdout=start)
+    os.close(start)
     assert done.stderr == ""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX terminals")
-def test_bar_on_a_terminal_only(here, X):
+def test_bar_on_a_terminal_only(X, monkeypatch):
     import pty
 
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clew.cli", "group", str(X), "-k", "3", "-o", "g.csv"],
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-        env=os.environ | {"TERM": "xterm-256color"},
-    )
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with open(os.devnull, "w") as nothing:
+        options = ["-k", "3", "-o", "g.csv"]
+        program = Program("group", X, *options, stdout=nothing.fileno(), stderr=theirs)
     os.close(theirs)
     shown = b""
     # Read the terminal, as it would block when full. On Linux its end is an error.
@@ -208,6 +183,6 @@ def test_bar_on_a_terminal_only(here, X):
         while part := os.read(ours, 1 << 16):
             shown += part
     os.close(ours)
-    assert process.wait(timeout=240) == 0, shown
+    assert program.wait() == 0, shown
     assert b"Fitting clusterings" in shown
     assert b"30 rows in 3 groups" in shown

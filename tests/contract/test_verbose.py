@@ -1,11 +1,10 @@
 """`verbose=1` with the line of the tutorial prints progress, from every thread, and only then."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.programs import run_program
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -41,9 +40,7 @@ fit(1)
 def printed() -> tuple[list[str], list[str]]:
     """What each part prints on the standard output, and on the standard error."""
     code = FITS.format(line=LINE)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
+    done = run_program(code=code)
     out, err = (words.split("end of a part\n") for words in (done.stdout, done.stderr))
     return out, err
 

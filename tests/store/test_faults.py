@@ -5,8 +5,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import start_postgres
+from tests.programs import Program
 from tests.store.numbered import N_ITEMS, PAIRS, answer_of
 
 from clew.answers import Question
@@ -41,15 +40,19 @@ with open_store(address, create=False) as store:
 """
 
 
-def start(code: str, *arguments: object) -> subprocess.Popen[str]:
-    root = Path(__file__).parents[2]
-    paths = [str(root), str(root / "src")]
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )
+class Started(Program):
+    """Python code that prints to a pipe."""
+
+    def __init__(self, code: str, *arguments: object) -> None:
+        end, start = os.pipe()
+        super().__init__(*arguments, code=code, stdout=start)
+        os.close(start)
+        self.stdout = open(end)  # noqa: SIM115
+
+    def output(self) -> str:
+        """Return what it printed until its end."""
+        with self.stdout:
+            return self.stdout.read()
 
 
 def tell_with_kills(address: str, n: int, n_kills: int) -> list[tuple[int, str]]:
@@ -59,8 +62,7 @@ def tell_with_kills(address: str, n: int, n_kills: int) -> list[tuple[int, str]]
     """
     draw, acknowledged, kills = random.Random(0), list[tuple[int, str]](), 0
     while len(acknowledged) < n:
-        process = start(TELL, address, "ann", len(acknowledged), n)
-        assert process.stdout is not None
+        process = Started(TELL, address, "ann", len(acknowledged), n)
         left = draw.randint(1, n // n_kills) if kills < n_kills else n
         for line in process.stdout:
             number, status = line.split()
@@ -68,7 +70,7 @@ def tell_with_kills(address: str, n: int, n_kills: int) -> list[tuple[int, str]]
             left -= 1
             if left == 0:
                 time.sleep(draw.random() * 0.01)  # in the middle of the next one
-                process.send_signal(signal.SIGKILL)
+                os.kill(process.pid, signal.SIGKILL)
                 kills += 1
                 break
         process.stdout.close()
@@ -103,12 +105,11 @@ def test_a_merge_of_several_groups_is_there_whole_or_not_at_all(address: str) ->
     make(address)
     draw, begun = random.Random(1), 0
     for _ in range(4):
-        process = start(MERGE, address, begun)
-        assert process.stdout is not None
+        process = Started(MERGE, address, begun)
         for number in map(int, process.stdout):
             if number == begun + 4:
                 time.sleep(draw.random() * 0.01)  # in the middle of one of the next
-                process.send_signal(signal.SIGKILL)
+                os.kill(process.pid, signal.SIGKILL)
                 break
         process.stdout.close()
         process.wait()
@@ -162,13 +163,13 @@ def test_two_servers_write_at_once(
             Suggestion(Question("pair", (), "asked", (f"i{i}", f"i{j}"))) for i, j in PAIRS[200:300]
         )
     seen: list[int] = []
-    processes = [start(TELL, address, name, 0, 60) for name in ("ann", "bob")]
+    processes = [Started(TELL, address, name, 0, 60) for name in ("ann", "bob")]
     with open_store(address) as store:  # a reader that never misses an entry
         while any(process.poll() is None for process in processes):
             seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
             time.sleep(0.02)
         seen += [each.seq for each in store.log(after=seen[-1] if seen else 0)]
-        outputs = [process.communicate()[0] for process in processes]
+        outputs = [process.output() for process in processes]
         assert all(output.count("stored") == 60 for output in outputs)
         assert seen == [each.seq for each in store.log()] == list(range(1, 121))
         held = [lease.question for lease in store.leases()]
@@ -222,10 +223,9 @@ print(number + 1)
 def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     address = str(tmp_path / "clew.db")
     make(address)
-    process = start(FULL, address, 400_000)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    n = int(output)
+    process = Started(FULL, address, 400_000)
+    n = int(process.output())
+    assert process.wait() == 0
     assert n > 3
     with open_store(address, create=False) as store:
         assert [each.entry.id for each in store.log()] == [answer_of(at).id for at in range(n)]
@@ -255,7 +255,9 @@ def test_a_file_that_may_not_be_written_is_refused() -> None:
         make(address)
         (folder / "clew.db").chmod(0o444)
         folder.chmod(0o555)
-        output, _ = start(READ_ONLY, address).communicate(timeout=60)
+        process = Started(READ_ONLY, address)
+        output = process.output()
+        process.wait()
         assert "clew.db" in output
         assert "may not be written" in output or "you may not read it" in output
     finally:

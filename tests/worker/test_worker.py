@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
+from tests.programs import run_program
 
 from clew.answers import DIFFERENT, SAME, Answer, Edit, Question
 from clew.exceptions import LeaseLostError
@@ -349,10 +348,7 @@ def test_the_command_learns_once_and_says_so(tmp_path: Path) -> None:
     project.add_vectors([item.id for item in ITEMS], X)
     with project.open_store() as store:
         store.add_items(ITEMS)
-    done = subprocess.run(
-        [sys.executable, "-m", "clew.cli", "worker", "--project", str(tmp_path), "--once"],
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+    done = run_program("worker", "--project", tmp_path, "--once")
     assert done.returncode == 0, done.stderr
     assert "everything is learned, up to entry 0" in done.stderr
     with project.open_store() as store:
