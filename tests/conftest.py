@@ -53,8 +53,8 @@ class Protocol:
         if time.monotonic() - self.watched > self.HANGS / 10:
             faulthandler.dump_traceback_later(self.HANGS, exit=True, file=self.stderr)
             self.watched = time.monotonic()
-        if isinstance(item, DoctestItem):
-            with few_partitions(item.config):
+        if isinstance(item, DoctestItem) and "not slow" in item.config.option.markexpr:
+            with few_partitions(is_good=True):
                 return (yield)
         return (yield)
 
@@ -67,12 +67,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Protocol())
 
 
+def _one(search: object, n: int) -> int:
+    return 1
+
+
 @contextmanager
-def few_partitions(config: pytest.Config, n_sampled: int = 16) -> Iterator[None]:
-    """Search and sample fewer partitions than users do, except in `make test-all`."""
-    if "not slow" not in config.option.markexpr:
-        yield
-        return
+def few_partitions(is_good: bool = False) -> Iterator[None]:
+    """Search and sample fewer partitions than users do; enough for good groups, or very few."""
     from clew.cluster.correlation import _search as annealing
     from clew.cluster.guided import _search as guided
     from clew.questions.guided import _model, _posterior
@@ -83,27 +84,43 @@ def few_partitions(config: pytest.Config, n_sampled: int = 16) -> Iterator[None]
         numbers = all_numbers(n, n_clusters, n_cuts)
         return numbers[::3] if n_clusters is None else [n_clusters]
 
-    pool = guided._Search.pool
+    pool, step = guided._Search.pool, 2 if is_good else 4
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "numbers_to_cut", few_numbers)
         patch.setattr(
-            guided._Search, "pool", lambda search, starts, _: pool(search, starts[::2], 1)
+            guided._Search, "pool", lambda search, starts, _: pool(search, starts[::step], 1)
         )
         patch.setattr(guided._Search, "_again", lambda search, one: one)
         for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1), ("N_SPLITS", 1)):
             patch.setattr(guided, name, value)
         patch.setattr(guided, "THRESHOLDS", (0.0,))
-        patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15))
+        patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15 if is_good else 8))
         for module in (_posterior, _model):
-            patch.setattr(module, "N_PARTITIONS", n_sampled)
+            patch.setattr(module, "N_PARTITIONS", 8 if is_good else 4)
+        if not is_good:
+            patch.setattr(guided._Search, "few", _one)
+        yield
+
+
+def _searches(request: pytest.FixtureRequest, is_good: bool) -> Iterator[None]:
+    """Search few partitions, except in `make test-all`."""
+    if "not slow" not in request.config.option.markexpr:
+        yield
+        return
+    with few_partitions(is_good):
         yield
 
 
 @pytest.fixture(scope="module")
 def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Few partitions, for tests of promises that hold however many are searched."""
-    with few_partitions(request.config, 8):
-        yield
+    """Very few partitions, for tests of promises that hold however many are searched."""
+    yield from _searches(request, is_good=False)
+
+
+@pytest.fixture(scope="module")
+def fair_search(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Few partitions, but enough for good groups."""
+    yield from _searches(request, is_good=True)
 
 
 def start_postgres(folder: Path) -> Any:

@@ -9,7 +9,7 @@ from clew.constraints._rules import tree_pairs, weight_of_rule
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 from clew.metrics import jaccard_score_pairs
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 
 def test_the_weight_of_a_rule_follows_from_checks():

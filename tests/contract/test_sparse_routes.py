@@ -8,8 +8,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from clew import Constraints
-from clew._limits import ALL_PAIRS_ROWS
+from clew import Constraints, _composition
+from clew.graphs import _distances
 from clew.similarity import (
     COPRF,
     E2CP,
@@ -102,8 +102,10 @@ ids = [str(similarity).replace("\n", " ")[:60] for similarity in EVERY]
 
 
 @pytest.mark.parametrize("similarity", EVERY, ids=ids)
-def test_no_dense_affinity_is_computed_past_the_limit(similarity):
-    _, graph, truth = fit_sparsely(similarity, ALL_PAIRS_ROWS + 50)
+def test_no_dense_affinity_is_computed_past_the_limit(similarity, monkeypatch):
+    for module in (_composition, _distances):
+        monkeypatch.setattr(module, "ALL_PAIRS_ROWS", 1_000)
+    _, graph, truth = fit_sparsely(similarity, 1_050)
     check(graph, truth)
 
 

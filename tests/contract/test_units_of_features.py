@@ -20,7 +20,7 @@ from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 from clew.questions import COBRAS, Guided
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 Floats = NDArray[np.float64]
 N = 120

@@ -11,7 +11,7 @@ from clew.answers import DIFFERENT, SAME, Edit, Retraction
 from clew.exceptions import InvalidConstraintsError
 from clew.questions._answers import key_of
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 
 def group(asking, *rows: int) -> list[int]:

@@ -25,7 +25,7 @@ from clew.session._groups import (
     matched,
 )
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 #: Rows 0 to 2, 3 to 5 and 6 are three groups; row 7 is set aside.
 GROUPS = np.array([0, 0, 0, 1, 1, 1, 2, -1])
 

@@ -11,6 +11,8 @@ from clew import Constraints, GuidedClustering
 from clew.cluster.guided._gaps import Gaps
 from clew.metrics import adjusted_rand_score
 
+pytestmark = pytest.mark.usefixtures("fair_search")
+
 RANDOM = np.random.RandomState(0)
 Y = np.repeat(np.arange(5), 12)
 X = 30.0 * np.eye(5)[Y][:, :4] + RANDOM.normal(size=(60, 4))

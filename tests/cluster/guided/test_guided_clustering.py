@@ -15,7 +15,7 @@ from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 SIZES = {"pair": 2, "triplet": 3, "odd_one_out": 3}
 IRIS, SPECIES = load_iris(return_X_y=True)

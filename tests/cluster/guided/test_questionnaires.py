@@ -15,7 +15,7 @@ from clew.cluster.guided._latent_classes import Categories, columns_without_orde
 from clew.cluster.guided._records import are_groups_tiny
 from clew.exceptions import NoGroupsWarning
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 
 def _survey(n, n_questions, n_kinds, n_values, wrong, seed):

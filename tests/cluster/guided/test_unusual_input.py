@@ -185,7 +185,7 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert done[-2] < done[-1] == n[0]
     # Progress is reported step by step; at the end, steps that were not needed are skipped, and a
     # small search needs few.
-    assert len(done) > n[0] / 4
+    assert len(done) > n[0] / 8
 
 
 def test_questions_that_were_answered_very_often(fitted, blobs):
