@@ -215,11 +215,11 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     def fewer(name: str) -> datasets.Dataset:
         found = load(name)
         assert found.X is not None
-        return replace(found, X=found.X[:300], y=found.y[:300])
+        return replace(found, X=found.X[:200], y=found.y[:200])
 
     def fewer_digits(*, return_X_y: bool = False) -> object:
         digits = load_digits(return_X_y=return_X_y)
-        return tuple(part[:300] for part in digits) if return_X_y else digits
+        return tuple(part[:200] for part in digits) if return_X_y else digits
 
     def fewer_wines(*, return_X_y: bool = False, **options: bool) -> object:
         wines = load_wine(return_X_y=return_X_y, **options)
@@ -229,7 +229,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load", fewer)
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_digits)
     monkeypatch.setattr(sklearn.datasets, "load_wine", fewer_wines)
-    monkeypatch.setattr("clew.cluster.guided._features.N_TREES", 40)
+    monkeypatch.setattr("clew.cluster.guided._features.N_TREES", 10)
     run = Session.run
     monkeypatch.setattr(Session, "run", lambda self, oracle, n, **k: run(self, oracle, n // 2, **k))
 
@@ -238,9 +238,9 @@ def _run(path: Path) -> dict[str, object]:
     """Run a page's Python from top to bottom, with forests and blobs small enough for a test."""
     names: dict[str, object] = {}
     for block in _blocks(path):
-        small = re.sub(r"n_trees=\d+", "n_trees=40", block)
-        small = re.sub(r"make_blobs\(\d{4,}", "make_blobs(300", small)
-        small = re.sub(r"n_pairs=\d{4,}", "n_pairs=500", small)
+        small = re.sub(r"n_trees=\d+", "n_trees=10", block)
+        small = re.sub(r"make_blobs\(\d{4,}", "make_blobs(150", small)
+        small = re.sub(r"n_pairs=\d{4,}", "n_pairs=300", small)
         exec(compile(small, str(path), "exec"), names)
     return names
 

@@ -33,7 +33,7 @@ X = random.normal(size=(K, 6))[y] * 1.2 + random.normal(size=(K * SIZE, 6))
 D = squareform(pdist(X))
 
 
-def ran(strategy, n, oracle, batch=3):
+def ran(strategy, n, oracle, batch=6):
     while len(strategy.answers) < n:
         strategy.tell(oracle.answer_all(strategy.ask(batch)))
     return strategy
@@ -302,7 +302,7 @@ def test_the_kind_with_the_most_information_per_second_is_asked():
 
 def test_answers_about_three_rows_suffice():
     strategy = Guided(random_state=0, kinds=("triplet", "odd_one_out")).start(X)
-    ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0), batch=6)
+    ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0), batch=12)
     assert agreement(strategy) > 0.97
     assert len({key_of(answer.question) for answer in strategy.answers}) == len(strategy.answers)
 
