@@ -31,8 +31,9 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, but not among the tests."""
+    """Collect garbage again, but not among the tests, and not as often."""
     gc.freeze()
+    gc.set_threshold(20_000)
     gc.enable()
 
 
@@ -91,8 +92,9 @@ def few_partitions(is_good: bool = False) -> Iterator[None]:
             guided._Search, "pool", lambda search, starts, _: pool(search, starts[::step], 1)
         )
         patch.setattr(guided._Search, "_again", lambda search, one: one)
-        for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1), ("N_SPLITS", 1)):
+        for name, value in (("FIRST_ROUNDS", 2), ("ROUNDS", 2), ("FEW_ROUNDS", 1)):
             patch.setattr(guided, name, value)
+        patch.setattr(guided, "N_SPLITS", int(is_good))
         patch.setattr(guided, "THRESHOLDS", (0.0,))
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15 if is_good else 8))
         for module in (_posterior, _model):

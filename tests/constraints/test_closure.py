@@ -187,10 +187,10 @@ def test_right_answers_never_conflict_and_weights_do_not_matter():
     assert weightless.conflicts() == wrong.conflicts()
 
 
-def test_hundreds_of_conflicts_among_a_hundred_thousand_answers():
+def test_a_hundred_conflicts_among_a_hundred_thousand_answers():
     n_samples = 100_000
     chain = np.column_stack([np.arange(n_samples - 1), np.arange(1, n_samples)])
-    ends = np.sort(np.random.RandomState(0).randint(0, n_samples, (300, 2)), axis=1)
+    ends = np.sort(np.random.RandomState(0).randint(0, n_samples, (100, 2)), axis=1)
     ends = ends[ends[:, 0] < ends[:, 1]]
     c = Constraints.from_pairs(must_link=chain, cannot_link=ends, n_samples=n_samples)
     conflicts = c.conflicts()

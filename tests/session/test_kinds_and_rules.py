@@ -155,6 +155,6 @@ def test_a_wrong_rule_does_not_lower_the_result(seed):
         session = session_of(check_every=10, repeat_every=None)
         if has_rule:
             session.add_rule("model", wrong.tolist().__getitem__, meta=range(48))
-        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110, batch=6)
+        session.run(SimulatedOracle(Y, error=0.05, random_state=seed), 110, batch=10)
         scores.append(adjusted_rand_score(Y, session.result().labels_))
     assert scores[1] >= scores[0] - 0.02

@@ -53,7 +53,7 @@ def _scale(n, n_questions, n_kinds, n_values, deviation, seed):
 
 
 @pytest.mark.parametrize(
-    ("shape", "deviation"), [((400, 8, 4, 5), 1.0), ((400, 12, 5, 7), 1.5), ((500, 6, 4, 7), 1.0)]
+    ("shape", "deviation"), [((250, 8, 4, 5), 1.0), ((250, 12, 5, 7), 1.5), ((300, 6, 4, 7), 1.0)]
 )
 @pytest.mark.parametrize("n_answers", [0, 100])
 def test_points_on_scales_keep_their_order(shape, deviation, n_answers):
@@ -68,7 +68,7 @@ def test_points_on_scales_keep_their_order(shape, deviation, n_answers):
 
 @pytest.mark.parametrize(
     ("shape", "wrong", "standardize"),
-    [((400, 6, 3, 5), 0.2, True), ((400, 6, 3, 5), 0.2, "auto"), ((300, 12, 3, 3), 0.3, "auto")],
+    [((250, 6, 3, 5), 0.2, True), ((250, 6, 3, 5), 0.2, "auto"), ((200, 12, 3, 3), 0.3, "auto")],
 )
 def test_codes_have_no_order(shape, wrong, standardize):
     X, kind = _survey(*shape, wrong, seed=1)
@@ -90,7 +90,7 @@ def test_which_columns_have_no_order(make, n_expected):
 
 
 def test_people_may_group_by_one_question():
-    X, _ = _survey(300, 8, 4, 3, 0.2, seed=1)
+    X, _ = _survey(200, 8, 4, 3, 0.2, seed=1)
     known = Constraints.from_labels(X[:, 2], 200, error=0.1, random_state=0)
     model = GuidedClustering(random_state=0).fit(X, constraints=known)
     # Latent classes of all questions have ARI .2 to .4.
@@ -127,7 +127,7 @@ def test_columns_of_values_are_no_records():
 
 
 def test_answers_at_random_have_no_groups():
-    X = np.random.default_rng(0).integers(0, 3, (400, 8))
+    X = np.random.default_rng(0).integers(0, 3, (250, 8))
     with pytest.warns(NoGroupsWarning, match="look like data without groups"):
         model = GuidedClustering(random_state=0).fit(X)
     assert model.n_clusters_ == 2
@@ -136,7 +136,7 @@ def test_answers_at_random_have_no_groups():
 
 @pytest.mark.parametrize("n_answers", [50, 200])
 def test_few_answers_do_not_make_a_group_of_each_combination(n_answers):
-    X, kind = _survey(400, 8, 4, 2, 0.1, seed=1)
+    X, kind = _survey(250, 8, 4, 2, 0.1, seed=1)
     known = Constraints.from_labels(kind, n_answers, error=0.1, random_state=0)
     model = GuidedClustering(random_state=0).fit(X, constraints=known)
     # Where the neighbors of a row are its equals, there are 17 and 12 groups: ARI .47 and .61.
@@ -172,7 +172,7 @@ def test_columns_of_many_values_are_no_categories(n_values):
 
 
 def test_many_people_have_the_kinds_of_few():
-    X, kind = _survey(8_000, 8, 4, 2, 0.1, seed=1)
+    X, kind = _survey(6_000, 8, 4, 2, 0.1, seed=1)
     model = GuidedClustering(random_state=0).fit(X)
     # Anchors at means of rows have many values: 2 groups, ARI .28.
     assert model.n_clusters_ == 4
