@@ -6,6 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 from numba.core import event
+from tests.programs import run_program
 
 from clew.cli import _words, main
 from clew.cli._compilation import PARTS, START, compile_kernels, expected_seconds
@@ -64,12 +65,8 @@ with Words().bar("Working"):
 def test_compilation_is_announced_once(tmp_path):
     program = tmp_path / "work.py"
     program.write_text(WORK)
-    said = [
-        subprocess.run(
-            [sys.executable, str(program)], capture_output=True, text=True, check=True
-        ).stderr
-        for _ in range(2)
-    ]
+    code = f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')"
+    said = [run_program(code=code).stderr for _ in range(2)]
     assert said[0].count("compiling, once per installation") == 1
     assert said[1] == ""
 

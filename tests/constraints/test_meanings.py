@@ -121,7 +121,7 @@ def test_results_depend_on_the_seed():
 def test_every_pair_is_equally_likely(n_pairs):
     # Few of the 45 pairs, which are drawn one by one, and most of them, which are shuffled.
     counts = np.zeros((10, 10))
-    n_draws = 6000 // n_pairs
+    n_draws = 3000 // n_pairs
     for seed in range(n_draws):
         rows = Constraints.from_labels(np.zeros(10), n_pairs, random_state=seed).pairs
         counts[rows[:, 0], rows[:, 1]] += 1
