@@ -55,7 +55,7 @@ class Protocol:
             faulthandler.dump_traceback_later(self.HANGS, exit=True, file=self.stderr)
             self.watched = time.monotonic()
         if isinstance(item, DoctestItem) and "not slow" in item.config.option.markexpr:
-            with few_partitions(is_good=True):
+            with few_partitions(16):
                 return (yield)
         return (yield)
 
@@ -73,8 +73,8 @@ def _one(search: object, n: int) -> int:
 
 
 @contextmanager
-def few_partitions(is_good: bool = False) -> Iterator[None]:
-    """Search and sample fewer partitions than users do; enough for good groups, or very few."""
+def few_partitions(n_sampled: int = 4) -> Iterator[None]:
+    """Search and sample fewer partitions than users do: very few, or from 8 enough for good groups."""
     from clew.cluster.correlation import _search as annealing
     from clew.cluster.guided import _search as guided
     from clew.questions.guided import _model, _posterior
@@ -85,6 +85,7 @@ def few_partitions(is_good: bool = False) -> Iterator[None]:
         numbers = all_numbers(n, n_clusters, n_cuts)
         return numbers[::3] if n_clusters is None else [n_clusters]
 
+    is_good = n_sampled >= 8
     pool, step = guided._Search.pool, 2 if is_good else 4
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guided, "numbers_to_cut", few_numbers)
@@ -98,31 +99,31 @@ def few_partitions(is_good: bool = False) -> Iterator[None]:
         patch.setattr(guided, "THRESHOLDS", (0.0,))
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15 if is_good else 8))
         for module in (_posterior, _model):
-            patch.setattr(module, "N_PARTITIONS", 8 if is_good else 4)
+            patch.setattr(module, "N_PARTITIONS", n_sampled)
         if not is_good:
             patch.setattr(guided._Search, "few", _one)
         yield
 
 
-def _searches(request: pytest.FixtureRequest, is_good: bool) -> Iterator[None]:
+def _searches(request: pytest.FixtureRequest, n_sampled: int) -> Iterator[None]:
     """Search few partitions, except in `make test-all`."""
     if "not slow" not in request.config.option.markexpr:
         yield
         return
-    with few_partitions(is_good):
+    with few_partitions(n_sampled):
         yield
 
 
 @pytest.fixture(scope="module")
 def small_search(request: pytest.FixtureRequest) -> Iterator[None]:
     """Very few partitions, for tests of promises that hold however many are searched."""
-    yield from _searches(request, is_good=False)
+    yield from _searches(request, 4)
 
 
 @pytest.fixture(scope="module")
 def fair_search(request: pytest.FixtureRequest) -> Iterator[None]:
     """Few partitions, but enough for good groups."""
-    yield from _searches(request, is_good=True)
+    yield from _searches(request, 8)
 
 
 def start_postgres(folder: Path) -> Any:
