@@ -81,6 +81,12 @@ def test_answers_and_stores_load_no_model() -> None:
     assert {"numba", "sklearn", "scipy", "numpy", "joblib", *HEAVY}.isdisjoint(loaded)
 
 
+def test_reading_a_table_loads_no_scikit_learn() -> None:
+    loaded = _python("import sys, json, clew.tables; print(json.dumps(sorted(sys.modules)))")
+    assert isinstance(loaded, list)
+    assert {"numba", "sklearn", "scipy"}.isdisjoint(loaded)
+
+
 @pytest.fixture(scope="module")
 def first_uses() -> dict[str, tuple[bool, bool, str, list[str]]]:
     """Use each subpackage as the first one after ``import clew``; one process runs all."""
