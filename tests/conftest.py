@@ -21,9 +21,10 @@ from hypothesis import settings
 # Shells let background jobs ignore Ctrl-C, and these tests and their processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples in every run; no deadline, because the first call of a kernel compiles it.
-settings.register_profile("clew", deadline=None, derandomize=True)
-settings.load_profile("clew")
+# The same examples in every run, the first half of them in `make test`; no deadline, because the
+# first call of a kernel compiles it.
+settings.register_profile("all", deadline=None, derandomize=True)
+settings.register_profile("half", settings.get_profile("all"), max_examples=50)
 
 # With so many tests, the garbage collector goes through millions of objects again and again: it is
 # off while tests are collected, and leaves these objects out afterwards.
@@ -65,6 +66,7 @@ class Protocol:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Surround tests outside of this folder too."""
+    settings.load_profile("half" if "not slow" in config.option.markexpr else "all")
     config.pluginmanager.register(Protocol())
 
 
@@ -74,7 +76,7 @@ def _one(search: object, n: int) -> int:
 
 @contextmanager
 def few_partitions(n_sampled: int = 4) -> Iterator[None]:
-    """Search and sample fewer partitions than users do: very few, or from 8 enough for good groups."""
+    """Search and sample few partitions; from 8 on, enough for good groups."""
     from clew.cluster.correlation import _search as annealing
     from clew.cluster.guided import _search as guided
     from clew.questions.guided import _model, _posterior
