@@ -194,6 +194,28 @@ def test_keys_answer_and_a_held_key_answers_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow  # starts a process
+def test_keys_are_listed_and_nothing_is_answered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at},{at % 2}.{at}" for at in range(12)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x", *lines]))
+    terminal = Terminal("x.csv", "-j", "1", "--annotator", "ann")
+    terminal.until("Same thing.*h keys")
+    for key in "?h":
+        time.sleep(0.4)
+        terminal.press(key)
+        terminal.until("k or 0.*not asked again.*h or [?].*back to the question")
+        time.sleep(0.4)
+        terminal.press("s")  # leaves the list
+        terminal.until("ann · 0 answers.*Same thing")
+    time.sleep(0.4)
+    terminal.press("k")
+    terminal.until("saved: don't know")
+    terminal.press("q")
+    assert terminal.end() == 0
+    assert words(tmp_path / "answers.jsonl") == ["dont_know"]
+
+
+@pytest.mark.slow  # starts a process
 def test_strangers_are_ticked_and_unticked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"{at},{at % 2}.{at}" for at in range(12)]

@@ -16,6 +16,7 @@ from clew.cli._words import counted, printable, sizes_words
 from clew.cli.asking._loop import EARLY, AskProgress
 from clew.cli.asking._replies import (
     BAD_COMMAND,
+    HELP,
     HINTS,
     MOST_GROUPS,
     QUIT,
@@ -221,11 +222,13 @@ class Lines:
         """Read lines until one is a reply; the end of the input means "quit"."""
         while line := sys.stdin.readline():
             reply = meaning(self._kind, line.strip("\r\n"), self._n_groups)
-            if reply is not None and reply != BAD_COMMAND:
+            if reply is not None and reply not in (BAD_COMMAND, HELP):
                 return reply
             words = ", ".join(key.label for key in keys_of(self._kind, self._n_groups))
             if reply == BAD_COMMAND:
                 self._print("say which item cannot be judged: bad 1")
+            elif reply == HELP:
+                self._print(f"answers: {words}, not comparable, bad 1; also undo, status, quit")
             else:
                 self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
         return QUIT

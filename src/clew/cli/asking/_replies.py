@@ -29,7 +29,7 @@ class Command(NamedTuple):
     name: str
 
 
-UNDO, QUIT, OPEN, STATUS = map(Command, ("undo", "quit", "open", "status"))
+UNDO, QUIT, OPEN, STATUS, HELP = map(Command, ("undo", "quit", "open", "status", "help"))
 #: Not a whole answer: which item cannot be judged?
 BAD_COMMAND = Command("bad item")
 
@@ -134,7 +134,7 @@ class Key(NamedTuple):
     """Other keys and words that mean the same."""
 
 
-DONT_KNOW_KEY: Final = Key("k", "don't know", "dont_know", ("0", "?", "dk"))
+DONT_KNOW_KEY: Final = Key("k", "don't know", "dont_know", ("0", "dk"))
 ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
     "pair": (
         Key("s", "same", "same", ("1", "y", "yes")),
@@ -175,6 +175,15 @@ COMMANDS: Final[Mapping[str, tuple[Command, tuple[str, ...]]]] = {
     "o": (OPEN, ("open",)),
     "q": (QUIT, ("quit", "exit", "\x04")),
     "": (STATUS, ("status", "\r", "\n")),
+    "h": (HELP, ("?", "help", "keys")),
+}
+#: What keys do, where their labels do not say it.
+EFFECTS: Final[Mapping[str, str]] = {
+    "k": "don't know: this question is not asked again",
+    "c": "they cannot be compared: this question is not asked again",
+    "b": "then the number of an item that cannot be judged: nobody is asked about it any more",
+    "u": "takes your last answer back, and asks again",
+    "o": "opens the images in a viewer",
 }
 
 
@@ -201,6 +210,17 @@ def commands_of(*, has_images: bool, n_answers: int) -> list[tuple[str, str]]:
     """Return the keys of commands that have an effect now, with labels."""
     found = [("u", "undo")] if n_answers else []
     return [*found, *([("o", "open")] if has_images else []), ("q", "quit")]
+
+
+def help_of(kind: Kind, n_groups: int, *, has_images: bool) -> list[tuple[str, str]]:
+    """Return all keys and what they do."""
+    keys = [*keys_of(kind, n_groups), *FLAGS, BAD_KEY]
+    found = [(f"1 to {n_groups}", HINTS[kind])] if kind == "confirm" else []
+    for key in keys:
+        names = dict.fromkeys((key.key, *(one for one in key.others if len(one) == 1)))
+        found.append((" or ".join(names), EFFECTS.get(key.key, key.label)))
+    found += [(key, EFFECTS[key]) for key in ("u", "o") if key == "u" or has_images]
+    return [*found, ("Enter", "how sure the groups are"), ("h or ?", "this list"), ("q", "quit")]
 
 
 def meaning(kind: Kind, text: str, n_groups: int = MOST_GROUPS) -> str | Command | None:

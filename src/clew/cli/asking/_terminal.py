@@ -32,6 +32,7 @@ from clew.cli.asking._replies import (
     BAD_COMMAND,
     BAD_KEY,
     FLAGS,
+    HELP,
     HINTS,
     MOST_GROUPS,
     MOST_MEMBERS,
@@ -39,6 +40,7 @@ from clew.cli.asking._replies import (
     Asked,
     Command,
     commands_of,
+    help_of,
     keys_of,
     labels_of,
     meaning,
@@ -118,6 +120,8 @@ class Terminal:
             elif found == BAD_COMMAND:
                 if bad := self._bad_item():
                     return bad
+            elif found == HELP:
+                self._help(asked)
             elif asked.question.kind == "confirm" and isinstance(found, str) and STRANGERS in found:
                 if found == STRANGERS:
                     return " ".join((STRANGERS, *self._ticked))
@@ -128,6 +132,21 @@ class Terminal:
                 self._redraw()
             elif found is not None and key != " ":
                 return found
+
+    def _help(self, asked: Asked) -> None:
+        """List the keys until one is pressed."""
+        shown, self._shown = self._shown, None
+        self._console.clear()
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        has_images = self._items.folder is not None
+        for key, effect in help_of(asked.question.kind, asked.n_groups, has_images=has_images):
+            grid.add_row(Text(key, style="bold"), Text(effect))
+        self._console.print(Padding(grid, (1, 0, 1, 1)))
+        self._last_line(Text(" any key: back to the question", style="bold"))
+        self._keys.shown()
+        self._keys.read()
+        self._shown = shown
+        self._redraw()
 
     def _bad_item(self) -> str:
         """Ask which item cannot be judged; empty if the person goes back."""
@@ -235,7 +254,7 @@ class Terminal:
         keys = [(key.key, key.label) for key in keys_of(question.kind, asked.n_groups)]
         has_images = self._items.folder is not None
         self._bar(keys, commands_of(has_images=has_images, n_answers=progress.n_answers))
-        self._bar([], [(key.key, key.label) for key in (*FLAGS, BAD_KEY)])
+        self._bar([], [(key.key, key.label) for key in (*FLAGS, BAD_KEY)] + [("h", "keys")])
         if early := too_early(progress):
             left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
         else:
