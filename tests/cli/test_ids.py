@@ -60,6 +60,17 @@ def test_integer_ids_are_not_taken_for_row_numbers_in_silence(run, table):
     assert "row numbers" not in done.stderr
 
 
+def test_utf16_names_of_columns_are_read_as_text(run, table):
+    text = "left\tmiddle\tright\tresponse\n1\t2\t3\t3\n4\t5\t6\t4\n7\t8\t9\t8\n"
+    Path("said.csv").write_text(text, encoding="utf-16")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", fast=False)
+    assert done.exit_code == 0, done.output
+    assert "row numbers" not in done.stderr
+    Path("said.csv").write_text("kind,i,j,answer\npair,1,2,same\n", encoding="utf-16")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert "said.csv: i, j and k are row numbers from 0" in done.stderr
+
+
 def test_unknown_id_is_named_with_its_line(run, table):
     _write("kind,id_i,id_j,answer", "pair,1,2,same", "pair,1,31,same")
     done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clew._estimators import Clusterer
-from clew._files import check_regular
+from clew._files import check_regular, text_of
 from clew.answers import Answer, Kind, as_table_answers, last_answers
 from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._groups import (
@@ -227,9 +227,9 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
 
 def _names_rows(path: Path) -> bool:
     """Whether the first line of a file of answers, a header or a record, has row numbers alone."""
-    with path.open("rb") as file:
-        words = set(re.findall(rb"\w+", file.readline().lower()))
-    return b"i" in words and b"id_i" not in words
+    first = text_of(path).lstrip().partition("\n")[0]
+    words = set(re.findall(r"\w+", first.lower()))
+    return "i" in words and "id_i" not in words
 
 
 def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Model, Any]:
