@@ -166,7 +166,7 @@ class FewerGroupsWarning(ClewWarning):
 
 
 class IgnoredColumnsWarning(ClewWarning):
-    """A table of answers has columns that `Constraints` does not read; the message names them."""
+    """`Constraints` leaves out columns of a table of answers, or lines without an answer."""
 
 
 class NoGroupsWarning(ClewWarning):

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clew import Constraints
@@ -153,14 +154,35 @@ def test_items_may_be_row_numbers(tmp_path):
         (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
         (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*columns have other names"),
         (TRIALS.replace("trial", "subject"), {}, "missing column"),
-        (TRIALS.replace("wren,owl\n3", "wren,swan\n3"), {}, "line 3: unknown answer 'swan' to an"),
-        (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: id_i: .*'swan'"),
+        (
+            TRIALS.replace("wren,owl\n3", "wren,swan\n3"),
+            {},
+            "line 3: unknown answer 'swan' to an .* none of owl, heron, wren, and",
+        ),
+        (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: left: .*'swan'"),
+        (TRIALS.replace("owl,heron,", "owl,swan,"), {"ids": IDS}, "line 3: middle: .*'swan'"),
         (TRIALS.replace("1,p1,wren", "1,p1,owl"), {}, "line 2: the rows of an answer"),
     ],
 )
 def test_what_is_not_clear_is_refused(tmp_path, text, options, message):
     with pytest.raises(FileFormatError, match=message):
         Constraints.read_csv(write(tmp_path, text), **({"ids": IDS} | options))
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "odd_one_out"}])
+def test_lines_without_an_answer_are_skipped_and_counted(tmp_path, options):
+    blank = TRIALS.replace("wren,owl\n3", "wren,\n3")
+    with pytest.warns(IgnoredColumnsWarning) as warned:
+        said = Constraints.read_csv(write(tmp_path, blank), ids=IDS, **options)
+    assert any("1 line without an answer skipped" in str(one.message) for one in warned)
+    assert said.odd_one_out.tolist() == [ROWS[0], ROWS[2]]
+    frame = pd.read_csv(tmp_path / "c.csv").drop(columns="trial")
+    with pytest.warns(IgnoredColumnsWarning, match="1 line without an answer"):
+        assert Constraints.from_frame(frame, ids=IDS, **options) == said
+    wrong = blank.replace("heron,robin", "heron,swan")
+    named = {"columns": ["left", "middle", "right"], "kind": "odd_one_out"}
+    with pytest.raises(FileFormatError, match="line 4: unknown answer 'swan'"):
+        Constraints.read_csv(write(tmp_path, wrong), ids=IDS, **named)
 
 
 def test_columns_of_our_own_names_are_never_guessed(tmp_path):

@@ -93,7 +93,8 @@ class ExchangedAnswers(AnswerColumns):
         Warns
         -----
         IgnoredColumnsWarning
-            If there are columns that are not read.
+            If there are columns that are not read, or lines without an answer in a table without a
+            column kind: these are skipped, and counted.
 
         Notes
         -----

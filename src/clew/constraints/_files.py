@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -91,6 +91,10 @@ class _Chunk(NamedTuple):
     lines: Sequence[int]
     """Line of the file on which each answer begins."""
     columns: Sequence[Sequence[object]]
+    shown: Mapping[str, str] = {}
+    """The file's own names of columns that were renamed."""
+    n_blank: int = 0
+    """Number of lines that were left out, because nobody answered."""
 
     def where(self, path: FilePath) -> Where:
         """Return the function that describes the place of an answer."""
@@ -122,15 +126,19 @@ def read_frame(
     columns: list[Sequence[object]] = [
         one.astype(object).where(one.notna(), None).tolist() for one in series
     ]
+    places: Sequence[int] = range(len(frame))
+    shown: Mapping[str, str] = {}
     if layout != Layout() or not has_kind(names):
         by_id = ids is not None or n_samples is None
-        names, columns = as_own_columns(names, columns, layout, by_id=by_id)
-    chunk = _Chunk(0, list(map(str, names)), range(len(frame)), columns)
+        answered = _answered(names, columns, layout)
+        places, columns = answered, [[one[at] for at in answered] for one in columns]
+        names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
+    chunk = _Chunk(0, list(map(str, names)), places, columns, shown, len(frame) - len(places))
     n, row_ids = _rows_of("frame", n_samples, ids, iter([chunk]))
     reader = RecordReader(n, row_ids)
-    reader.set_columns(names, "frame")
-    reader.add(columns, lambda at: f"frame, row {at}")
-    reader.warn_of_ignored("frame")
+    reader.set_columns(names, "frame", shown)
+    reader.add(columns, lambda at: f"frame, row {places[at]}")
+    reader.warn_of_ignored("frame", chunk.n_blank)
     return n, *reader.result(), row_ids
 
 
@@ -149,13 +157,15 @@ def _read(
 ) -> tuple[Tables, tuple[str, ...]]:
     """Check the answers of a file; return their tables and the names of the annotators."""
     reader = RecordReader(n_samples, ids)
+    n_blank = 0
     try:
         for chunk in chunks:
-            reader.set_columns(chunk.names, f"{path}, line {chunk.header}")
+            n_blank += chunk.n_blank
+            reader.set_columns(chunk.names, f"{path}, line {chunk.header}", chunk.shown)
             reader.add(chunk.columns, chunk.where(path))
     except InvalidConstraintsError as error:
         raise FileFormatError(str(error)) from error
-    reader.warn_of_ignored(path)
+    reader.warn_of_ignored(path, n_blank)
     return reader.result()
 
 
@@ -223,11 +233,14 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
                     return
         chunk = list(lines)
         columns = _split_columns(chunk, len(names))
+        answered = _answered(names, columns, layout)
+        n_blank, chunk = len(chunk) - len(answered), [chunk[at] for at in answered]
+        columns = [[one[at] for at in answered] for one in columns]
         try:
-            names, columns = as_own_columns(names, columns, layout, by_id=by_id)
+            names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
         except InvalidConstraintsError as error:
             raise FileFormatError(f"line {header}: {error}") from error
-        yield _Chunk(header, names, [line for line, _ in chunk], columns)
+        yield _Chunk(header, names, [line for line, _ in chunk], columns, shown, n_blank)
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
 
@@ -305,8 +318,11 @@ def write_jsonl(path: FilePath, answers: AnswerColumns) -> None:
 
 def as_own_columns(
     names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout, *, by_id: bool
-) -> tuple[list[str], list[Sequence[object]]]:
-    """Rename columns to those of `to_csv`; the answer may be the item chosen, or its column."""
+) -> tuple[list[str], list[Sequence[object]], dict[str, str]]:
+    """Rename columns to those of `to_csv`; the answer may be the item chosen, or its column.
+
+    Also returns the own names of the columns of items, by the new ones.
+    """
     plain = [_plain_name(str(name)) for name in names]
     named = dict(zip(plain, columns, strict=True))
     if layout.answer is None and {_plain(_text(value)) for value in named.get("same", ())} & {
@@ -333,13 +349,15 @@ def as_own_columns(
             _plain_name(layout.answer): "answer",
             _plain_name(layout.annotator): "annotator",
         }
-        return [
-            new_names.get(one, str(name)) for one, name in zip(plain, names, strict=True)
-        ], list(columns)
+        return (
+            [new_names.get(one, str(name)) for one, name in zip(plain, names, strict=True)],
+            list(columns),
+            {},
+        )
     read = _reading(named, layout)
     if read is None:
         if is_guessed:  # the reader says which columns are missing
-            return list(map(str, names)), list(columns)
+            return list(map(str, names)), list(columns), {}
         raise InvalidConstraintsError(
             "which columns hold the two or three items, the answer and the annotator is not clear; "
             f"the columns are {', '.join(map(repr, names))}. {OTHER_NAMES}"
@@ -360,7 +378,19 @@ def as_own_columns(
         new["annotator"] = named[annotator]
     used = {*items, answer, annotator}
     kept = {name: column for name, column in named.items() if name not in used and name not in new}
-    return [*new, *kept], [*new.values(), *kept.values()]
+    return [*new, *kept], [*new.values(), *kept.values()], dict(zip(own, items, strict=False))
+
+
+def _answered(
+    names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout
+) -> list[int]:
+    """Positions of the lines in which somebody answered; all of tables that say what was asked."""
+    named = {_plain_name(str(name)): column for name, column in zip(names, columns, strict=True)}
+    everywhere = list(range(len(columns[0]) if columns else 0))
+    answers = _one_of(named, layout.answer, ANSWERS)
+    if has_kind(names) or len(answers) != 1 or answers[0] not in named:
+        return everywhere
+    return [at for at in everywhere if not is_missing(named[answers[0]][at])] or everywhere
 
 
 def has_kind(names: Sequence[object]) -> bool:

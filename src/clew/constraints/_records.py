@@ -20,8 +20,10 @@ from clew.answers import (
     ORIGINS,
     SAME,
     Kind,
+    a_question,
     code_of_word,
 )
+from clew.answers._words import plain_word
 from clew.constraints._meanings import (
     MOST_CENTRAL,
     as_most_central,
@@ -46,6 +48,7 @@ from clew.constraints._validation import (
     check_id,
     check_missing,
     converted,
+    is_missing,
     parse_annotator,
     parse_origin,
     parse_rows,
@@ -435,17 +438,24 @@ class RecordReader:
         self._n_samples, self._ids = n_samples, ids
         self._header = Header((), (), has_ids=False, has_rows=False)
         self._ignored: dict[str, None] = {}
+        self._shown: Mapping[str, str] = {}
         self._parts: dict[Kind, list[AnswerTable]] = {kind: [] for kind in N_ROWS}
         self._annotators: dict[str, int] = {}
 
-    def warn_of_ignored(self, place: object) -> None:
-        """Warn of the columns that were not read."""
+    def warn_of_ignored(self, place: object, n_blank: int = 0) -> None:
+        """Warn of the columns that were not read, and of lines in which nobody answered."""
+        if n_blank:
+            lines = "line" if n_blank == 1 else "lines"
+            warn(f"{place}: {n_blank:,} {lines} without an answer skipped", IgnoredColumnsWarning)
         if self._ignored:
             names = ", ".join(map(repr, self._ignored))
             warn(f"{place}: columns that are not read: {names}", IgnoredColumnsWarning)
 
-    def set_columns(self, columns: Iterable[object], place: str) -> None:
-        """Set the names of the columns of the records that are added next."""
+    def set_columns(
+        self, columns: Iterable[object], place: str, shown: Mapping[str, str] | None = None
+    ) -> None:
+        """Set the names of the columns of the records added next, and those of the file."""
+        self._shown = shown or {}
         try:
             self._header = read_header(columns, self._ids)
         except InvalidConstraintsError as error:
@@ -486,6 +496,8 @@ class RecordReader:
         code_of = as_most_central if kind == MOST_CENTRAL else partial(code_of_word, kind)
         rows = self._rows(N_ROWS[asked], fields, where)
         none = [None] * len(rows)
+        if self._shown and kind in ("triplet", "odd_one_out"):
+            self._check_chosen(asked, fields, where)
         codes = converted(fields["answer"], code_of, where)
         weights = converted(fields.get("weight", none), parse_weight, where)
         names = converted(fields.get("annotator", none), parse_annotator, where)
@@ -501,6 +513,20 @@ class RecordReader:
         )
         return triplets_of_most_central(table) if kind != asked else table.with_sorted_pairs()
 
+    def _check_chosen(
+        self, kind: Kind, fields: Mapping[str, Sequence[object]], where: Where
+    ) -> None:
+        """Refuse an answer that is no item of its question, where items may be answers."""
+        items = [fields[name] for name in self._shown][kind == "triplet" :]
+        for at, answer in enumerate(fields["answer"]):
+            if not is_missing(answer) and plain_word(answer) not in ANSWER_WORDS[kind]:
+                names = ", ".join(str(column[at]) for column in items)
+                words = " or ".join(word for word, code in ANSWER_WORDS[kind].items() if code < 0)
+                raise InvalidConstraintsError(
+                    f"{where(at)}: unknown answer {answer!r} to {a_question(kind)}; it is none of "
+                    f"{names}, and not {words}"
+                )
+
     def _rows(
         self, n_rows: int, fields: Mapping[str, Sequence[object]], where: Where
     ) -> NDArray[np.int64]:
@@ -511,7 +537,10 @@ class RecordReader:
             ids = None if names == BY_ROW or self._ids is None else self._ids
             columns = []
             for position, name in enumerate(names):
-                values, place = fields.get(name, none), _in_column(where, name)
+                values, place = (
+                    fields.get(name, none),
+                    _in_column(where, self._shown.get(name, name)),
+                )
                 if position >= n_rows:
                     converted(values, check_missing, place)
                 elif ids is None:
