@@ -20,7 +20,7 @@ from clew.datasets import make_leaf_like
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import _remaining as now
-from clew.session._quality import Estimate, Quality, expected_pairs, quality_of
+from clew.session._quality import Estimate, Quality, expected_pairs, n_informative, quality_of
 from clew.session._remaining import (
     GOAL,
     LEAST_ANSWERS,
@@ -168,8 +168,12 @@ def _state(session: Session, y: Ints) -> list[float]:
     with session._loop.model() as chooser:
         labels = groups_of(chooser)
         pairs = probabilities_of(chooser, labels)
+    expected = expected_pairs(pairs.same, labels)
     quality = quality_of(
-        session._loop.answered_checks(), expected_pairs(pairs.same, labels), model.error_rate()
+        session._loop.answered_checks(),
+        expected,
+        model.error_rate(),
+        n_answers=n_informative(model.answers, labels, expected),
     )
     member = np.eye(labels.max() + 1)[labels]
     between = member.T @ (y[:, None] == y) @ member

@@ -11,8 +11,16 @@ from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.questions._answers import Key
-from clew.session._quality import LEAST, Check, draw_check, expected_pairs, quality_of
-from clew.session._remaining import Status, advice_of, remaining_of
+from clew.session._quality import (
+    LEAST,
+    Check,
+    Estimate,
+    Quality,
+    draw_check,
+    expected_pairs,
+    quality_of,
+)
+from clew.session._remaining import Remaining, Status, advice_of, remaining_of
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -182,6 +190,40 @@ def test_advice_to_stop() -> None:
     assert advice_of(certain, None, has_questions=True)
     assert certain.jaccard.high - certain.jaccard.low <= 0.2
     assert not advice_of(open_, None, has_questions=True)
+
+
+def test_nobody_is_surer_than_answers_allow() -> None:
+    labels, tail = np.repeat([0, 1, 2], [8, 8, 1]), 0.05 + 1e-9
+    p = (labels[:, None] == labels[None, :]).astype(np.float32)
+    few = quality_of([], expected_pairs(p, labels), 0.05, n_answers=[40, 40, 10, 0])
+    many = quality_of([], expected_pairs(p, labels), 0.05, n_answers=[4000] * 4)
+    for name in ("jaccard", "precision", "recall"):
+        assert getattr(few, name).low <= tail ** (1 / 40) < getattr(few, name).value
+        assert getattr(few, name).low < getattr(many, name).low
+    assert few.groups[1].precision.low <= tail ** (1 / 10)
+    assert few.groups[2].precision.low == 1.0
+    assert few.groups[2].recall.low <= tail
+    assert not advice_of(
+        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[20] * 4),
+        None,
+        has_questions=True,
+    )
+
+
+def test_the_advice_to_stop_stands_until_groups_are_clearly_worse() -> None:
+    less, worse = (
+        Quality(Estimate(value, 0.6, 1.0), Estimate(1, 1, 1), Estimate(1, 1, 1), 4, {})
+        for value in (0.93, 0.89)
+    )
+    assert advice_of(less, None, has_questions=True, was_enough=True)
+    assert not advice_of(less, None, has_questions=True)
+    assert not advice_of(worse, None, has_questions=True, was_enough=True)
+
+
+def test_few_questions_are_said_to_be_few() -> None:
+    assert str(Remaining(0, 0, 13)) == "few more questions (up to 13)"
+    assert str(Remaining(1, 0, 13)) == "about 1 more question (0-13)"
+    assert "3 of 4 random checks" in str(advice_of(None, None, has_questions=True, n_checks=3))
 
 
 def test_nothing_remains_of_finished_groups() -> None:

@@ -6,7 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from clew.store.base import StoredResult
 from clew.web.charts import bars_chart, interval_chart, remaining_chart
+from clew.web.results import View, quality_words, remaining_of
 
 
 def texts(svg: str) -> list[str]:
@@ -42,3 +44,20 @@ def test_words_are_escaped() -> None:
     svg = bars_chart([("<script>", 3)], "<b>")
     assert "<script>" not in svg
     assert texts(svg)[0] == "<script>"
+
+
+def test_few_questions_and_certain_groups_are_said_alike_on_all_pages() -> None:
+    body = {
+        "remaining": {"median": 0, "low": 0, "high": 13}, "n_answers": 25, "n_checks": 4,
+        "quality": {"jaccard": [1.0, 0.89, 1.0], "n_checks": 4},
+    }  # fmt: skip
+    view = View(StoredResult(25, 0.0, body))
+    left = remaining_of(view)
+    assert left is not None
+    assert (left["about"], left["between"], left["answered"]) == ("few more", "up to 13", 25)
+    assert quality_words(view) == ("100 of 100", "between 89 and 100")
+    assert quality_words(None) == ("", "")
+    some = {**body, "remaining": {"median": 18, "low": 4, "high": 96}}
+    left = remaining_of(View(StoredResult(60, 0.0, some)))
+    assert left is not None
+    assert (left["about"], left["between"]) == ("about 18 more", "between 4 and 96")

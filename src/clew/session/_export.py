@@ -74,6 +74,7 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
                 for at, group in quality.groups.items()
             },
         },
+        "n_checks": result.n_checks_,
         "remaining": None
         if remaining is None
         else {name: _number(value) for name, value in remaining._asdict().items()},

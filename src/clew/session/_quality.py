@@ -74,6 +74,20 @@ class Estimate(NamedTuple):
     high: float
     """High end of the interval."""
 
+    def widened(self, n_answers: int) -> Estimate:
+        """Lower the low end to the share that `n_answers` without an error would leave open.
+
+        Parameters
+        ----------
+        n_answers : int
+            Number of answers.
+
+        Returns
+        -------
+        Estimate
+        """
+        return self._replace(low=min(self.low, (1 - LEVEL) ** (1 / max(n_answers, 1))))
+
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"
 
@@ -159,12 +173,26 @@ def expected_pairs(same: NDArray[np.float32], labels: NDArray[np.int64]) -> Expe
     )
 
 
+def n_informative(
+    answers: Iterable[Answer], labels: NDArray[np.int64], expected: ExpectedPairs
+) -> list[int]:
+    """Count people's informative answers: all of them, and those about items of each group."""
+    groups = [
+        {int(labels[row]) for row in answer.question.rows}
+        for answer in answers
+        if answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
+    ]
+    n = Counter(group for of_answer in groups for group in of_answer)
+    return [len(groups), *(n[group] for group in expected.numbers.tolist())]
+
+
 def quality_of(
     checks: Sequence[tuple[Check, Answer]],
     expected: ExpectedPairs,
     error: float,
     *,
     is_estimated: bool = True,
+    n_answers: Sequence[int] | None = None,
 ) -> Quality:
     """Estimate the agreement of groups with people, from the answers to checks, no don't-knows.
 
@@ -176,6 +204,10 @@ def quality_of(
     pairs come in clusters, since one wrong row is wrong with a whole group: their number is
     Poisson-distributed in units of a typical cluster. Estimate and interval are quantiles over
     2,000 draws. ``benchmarks.studies session`` measures how often the intervals contain the truth.
+
+    `n_answers`, the informative answers about any item and about items of each group, limits how
+    sure anything is: intervals reach down to the largest share of errors of which so many answers
+    would still have shown none. None: intervals are those of the draws.
     """
     e = float(np.clip(error, *ERRORS))
     random = np.random.RandomState(len(checks))
@@ -195,13 +227,18 @@ def quality_of(
     false = _false(expected.false.sum(), within, log_false, cluster, random)
     missed = _clustered(expected.missed.sum() / 2 * np.exp(log_missed), cluster, random)
     right = within - false
-    return Quality(
-        _estimate(right, within + missed),
-        _estimate(right, right + false),
-        _estimate(right, right + missed),
-        len(checks),
-        _by_group(expected, log_false, log_missed, cluster, random),
-    )
+    groups = _by_group(expected, log_false, log_missed, cluster, random)
+    found = [_estimate(right, whole) for whole in (within + missed, right + false, right + missed)]
+    if n_answers is not None:
+        found = [each.widened(n_answers[0]) for each in found]
+        groups = {
+            number: GroupQuality(precision.widened(n) if size > 1 else precision, recall.widened(n))
+            for (number, (precision, recall)), size, n in zip(
+                groups.items(), expected.sizes.tolist(), n_answers[1:], strict=True
+            )
+        }
+    jaccard, precision, recall = found
+    return Quality(jaccard, precision, recall, len(checks), MappingProxyType(groups))
 
 
 def _log_factors(
@@ -241,7 +278,7 @@ def _by_group(
     log_missed: Floats,
     cluster: float,
     random: np.random.RandomState,
-) -> Mapping[int, GroupQuality]:
+) -> dict[int, GroupQuality]:
     """Estimate each group with the factors of all groups and a random factor of its own."""
     found = {}
     rows = zip(*(array.tolist() for array in expected), expected.n_within.tolist(), strict=True)
@@ -260,7 +297,7 @@ def _by_group(
         found[number] = GroupQuality(
             _estimate(right, right + n_false), _estimate(2 * right, 2 * right + n_missed)
         )
-    return MappingProxyType(found)
+    return found
 
 
 def _estimate(part: Floats, whole: NDArray[np.floating]) -> Estimate:

@@ -18,6 +18,8 @@ GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
 #: these.
 ENOUGH, ENOUGH_LOW = GOAL, 0.87
+#: The advice to stop stands until the estimated Jaccard index falls below this.
+STILL_ENOUGH = 0.9
 #: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of d, log k,
 #: d * log k, log n and log a, for k groups of n items after a answers, where d is the logarithm of
 #: 1 minus the estimated Jaccard index plus `LEAST_SHARE`. `benchmarks.studies session` fits it.
@@ -42,6 +44,8 @@ class Remaining(NamedTuple):
     def __str__(self) -> str:
         noun = "question" if self.median == 1 else "questions"
         text = f"about {self.median} more {noun} ({self.low}-{self.high})"
+        if not self.median:
+            text = f"few more questions (up to {self.high})"
         if self.minutes is None:
             return text
         minutes = f"{self.minutes[0]:.0f} minutes" if self.minutes[0] >= 1.5 else "a minute"
@@ -112,15 +116,22 @@ def remaining_of(
 
 
 def advice_of(
-    quality: Quality | None, remaining: Remaining | None, *, has_questions: bool
+    quality: Quality | None,
+    remaining: Remaining | None,
+    *,
+    has_questions: bool,
+    n_checks: int = 0,
+    was_enough: bool = False,
 ) -> Advice:
     """Advise to stop at the goal, or if there are no more questions."""
     if not has_questions:
         return Advice(True, "there are no more questions")
     left = "" if remaining is None else f"; {remaining}"
     if quality is None:
-        return Advice(False, f"too early to say: fewer than four random checks are answered{left}")
+        few = f"{n_checks} of {LEAST_CHECKS} random checks are answered so far"
+        return Advice(False, f"too early to say: {few}{left}")
     found = f"the estimated Jaccard index of groups and people is {quality.jaccard}"
-    if quality.jaccard.value >= ENOUGH and quality.jaccard.low >= ENOUGH_LOW:
+    value, low, _ = quality.jaccard
+    if (value >= ENOUGH and low >= ENOUGH_LOW) or (was_enough and value >= STILL_ENOUGH):
         return Advice(True, found)
     return Advice(False, f"{found}{left}")

@@ -42,6 +42,7 @@ from clew.session._quality import (
     Quality,
     annotator_qualities,
     expected_pairs,
+    n_informative,
     quality_of,
 )
 from clew.session._remaining import LEAST_CHECKS, Advice, Remaining, Status, advice_of, remaining_of
@@ -106,8 +107,11 @@ class SessionResult:
     remaining_ : Remaining or None
         Number of questions until a Jaccard index of 0.95; None before 20 informative answers (not
         don't-knows), and with strategies other than `Guided`.
+    n_checks_ : int
+        Number of answered random checks.
     stop_ : Advice
-        Whether to stop asking, and why; ``bool(stop_)`` is the decision.
+        Whether to stop asking, and why; ``bool(stop_)`` is the decision. Once it was to stop, it
+        stands for the same items until the estimated Jaccard index falls below 0.9.
     n_violated_ : int or None
         Number of answers that the groups violate; None with strategies other than `Guided`.
     alternatives_ : tuple of Alternative
@@ -133,6 +137,7 @@ class SessionResult:
     doubtful_: tuple[Doubt, ...]
     quality_: Quality | None
     remaining_: Remaining | None
+    n_checks_: int
     stop_: Advice
     n_violated_: int | None
     alternatives_: tuple[Alternative, ...]
@@ -154,8 +159,9 @@ class SessionResult:
         dict
             ``ids``, ``labels``, ``group_ids`` and ``confidence`` of each item; ``exemplars`` by id
             of the group; ``doubtful`` answers with the ids of their entries and of those that
-            contradict them; ``quality``, ``remaining``, ``stop``, ``n_violated``, ``alternatives``,
-            ``annotators``, ``changes``, ``n_answers``, ``revision`` and ``next_group_id``.
+            contradict them; ``quality``, ``n_checks``, ``remaining``, ``stop``, ``n_violated``,
+            ``alternatives``, ``annotators``, ``changes``, ``n_answers``, ``revision`` and
+            ``next_group_id``.
             `Session.result` takes it as `previous`.
         """
         return as_dict(self)
@@ -176,6 +182,7 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         array.flags.writeable = False
     by_confidence = is_sampled or not items.is_known or n_in_groups < 2
     quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels)
+    n_checks = len(loop.answered_checks())
     question = strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
     with loop.recording:
         entries = standing(loop.log.entries[: model.n_learned])
@@ -195,7 +202,14 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         doubtful_=doubtful_answers(strategy, labels, items.ids, settled),
         quality_=quality,
         remaining_=remaining,
-        stop_=advice_of(quality, remaining, has_questions=bool(question)),
+        n_checks_=n_checks,
+        stop_=advice_of(
+            quality,
+            remaining,
+            n_checks=n_checks,
+            has_questions=bool(question),
+            was_enough=_was_enough(previous) and bool(before.is_old.all()),
+        ),
         n_violated_=None if settled is None else _n_violated(settled, labels),
         alternatives_=() if settled is None else settled.alternatives,
         n_clusters_probabilities_=MappingProxyType(
@@ -203,6 +217,13 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
         ),
         annotators_=annotators,
     )
+
+
+def _was_enough(previous: SessionResult | Mapping[str, Any] | None) -> bool:
+    """Whether the advice of an earlier result was to stop."""
+    if isinstance(previous, Mapping):
+        return bool((previous.get("stop") or {}).get("is_enough"))
+    return previous is not None and bool(previous.stop_)
 
 
 def _quality_and_remaining(
@@ -216,15 +237,12 @@ def _quality_and_remaining(
     error = ERROR_RATE if estimate is None else estimate
     expected = expected_pairs(pairs.same, labels[pairs.rows])
     checks, is_estimated = loop.answered_checks(), pairs.is_estimated
-    quality = quality_of(checks, expected, error, is_estimated=is_estimated)
+    n_answers = n_informative(strategy.answers, labels, expected)
+    quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        n_informative = sum(
-            answer.is_evidence and answer.weight > 0 and answer.origin != "rule"
-            for answer in strategy.answers
-        )
         n_groups, jaccard = int(labels.max()) + 1, quality.jaccard.value
-        remaining = remaining_of(Status(n_in_groups, n_groups, n_informative, jaccard))
+        remaining = remaining_of(Status(n_in_groups, n_groups, n_answers[0], jaccard))
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining

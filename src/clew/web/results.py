@@ -203,11 +203,26 @@ def title_of(group: int, name: str = "") -> str:
 
 
 def remaining_of(view: View | None) -> dict[str, Any] | None:
-    """Return how many questions are left, with the number answered when it was estimated."""
+    """Return how many questions are left, in words too, and the answers it was estimated from."""
     left = view.body.get("remaining") if view else None
     if not left or left.get("median") is None:
         return None
-    return {**left, "answered": view.body.get("n_answers", 0) if view else 0}
+    low, median, high = (round(left[name]) for name in ("low", "median", "high"))
+    return {
+        **left,
+        "answered": view.body.get("n_answers", 0) if view else 0,
+        "about": say("left.about", n=median) if median else say("left.few"),
+        "between": say("left.between" if median else "left.up_to", low=low, high=high),
+    }
+
+
+def quality_words(view: View | None) -> tuple[str, str]:
+    """Say how many of 100 pairs are right, and the interval; the same words on every page."""
+    jaccard = ((view.body.get("quality") or {}) if view else {}).get("jaccard")
+    if not jaccard or None in jaccard:
+        return "", ""
+    value, low, high = (round(100 * float(one)) for one in jaccard)
+    return say("quality.of", value=value), say("quality.between", low=low, high=high)
 
 
 def has_no_model(worker: WorkerState | None) -> bool:

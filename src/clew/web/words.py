@@ -34,5 +34,6 @@ def ask_strings() -> dict[str, Any]:
     """Return the texts of the asking module."""
     return strings_of(
         "cancel", "close", "undo", "saved", "question", "hint", "answer", "item", "ask", "confirm",
-        "meter", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip", "state",
+        "meter", "left", "said", "tool", "dialog", "flag", "note", "refused", "key", "strip",
+        "state",
     )  # fmt: skip

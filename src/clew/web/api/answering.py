@@ -25,7 +25,15 @@ from clew.web.asking import (
     logged_json,
 )
 from clew.web.problems import not_found
-from clew.web.results import Results, ResultsOf, View, behind_of, has_no_model, news_of
+from clew.web.results import (
+    Results,
+    ResultsOf,
+    View,
+    behind_of,
+    has_no_model,
+    news_of,
+    quality_words,
+)
 from clew.web.words import say
 
 router = APIRouter(prefix="/api/v1", tags=["asking"])
@@ -163,18 +171,14 @@ def state_of(store: Store, results: Results) -> str:
 
 def summary_of(view: View, results: Results) -> dict[str, Any]:
     """Return the values of the sentence on the page "finished"."""
-    found = view.body.get("quality") or {}
-    jaccard = found.get("jaccard")
+    value, between = quality_words(view)
     quality = ""
-    if jaccard and None not in jaccard:
-        value, low, high = (round(100 * one) for one in jaccard)
-        quality = say(
-            "state.finished.quality", value=value, low=low, high=high, n_checks=found["n_checks"]
-        )
-    counts = results.counts()
+    if value:
+        n = (view.body.get("quality") or {}).get("n_checks", 0)
+        quality = say("state.finished.quality", value=value, between=between, n=n)
     return {
-        "n_answers": counts.n_answers,
-        "n_items": counts.n_items,
+        "n_answers": view.body.get("n_answers", 0),
+        "n_items": results.counts().n_items,
         "n_groups": view.n_groups,
         "quality": quality,
     }

@@ -14,7 +14,7 @@ from clew.store.base import Counts, Store
 from clew.web import charts
 from clew.web.accounts import StoreOf
 from clew.web.pages.drawing import ViewerAt, draw, seconds, worker_of
-from clew.web.results import Results, ResultsOf, remaining_of, title_of
+from clew.web.results import Results, ResultsOf, quality_words, remaining_of, title_of
 from clew.web.words import say
 
 router = APIRouter(include_in_schema=False)
@@ -42,6 +42,8 @@ def progress(request: Request, person: ViewerAt, store: StoreOf, results: Result
         mine=counts.by_annotator.get(person.name, 0),
         dont_know=sum(n for name, n in counts.by_value.items() if name.endswith(" -2")),
         jaccard=quality.get("jaccard"),
+        quality_words=quality_words(view),
+        n_checks=(view.body.get("n_checks") or 0) if view else 0,
         quality=quality,
         group_quality=[(names.get(int(id)) or title_of(int(id)), one) for id, one in groups],
         people=people if may_see else [],
@@ -59,12 +61,12 @@ def _charts(left: dict[str, Any] | None, quality: dict[str, Any], counts: Counts
     drawn: dict[str, Any] = {}
     if left:
         answered, low, median, high = (int(left[k]) for k in ("answered", "low", "median", "high"))
-        label = say("progress.left.label", answered=answered, median=median, low=low, high=high)
+        label = say("progress.left.label", **left)
         drawn["remaining"] = charts.remaining_chart(answered, low, median, high, label)
     jaccard = quality.get("jaccard")
     if jaccard and None not in jaccard:
         value, low_q, high_q = (100 * float(one) for one in jaccard)
-        label = say("progress.quality.pairs", low=round(low_q), high=round(high_q))
+        label = say("quality.between", low=round(low_q), high=round(high_q))
         drawn["quality"] = charts.interval_chart(value, low_q, high_q, f"{value:.0f}, {label}")
     kinds = Counter[str]()
     for name, n in counts.by_value.items():

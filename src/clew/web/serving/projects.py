@@ -101,7 +101,7 @@ def told_of(app: FastAPI, person: Person) -> Mapping[str, Any]:
     chart = ""
     if left:
         numbers = {key: int(left[key]) for key in ("answered", "low", "median", "high")}
-        chart = charts.remaining_chart(**numbers, label=say("progress.left.label", **numbers))
+        chart = charts.remaining_chart(**numbers, label=say("progress.left.label", **left))
     return {
         "name": state.store.settings().get("name") or "clew",
         "path": state.settings.base_path,

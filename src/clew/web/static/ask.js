@@ -549,9 +549,9 @@ class Asking {
     const {t, progress, answered} = this, isKnown = progress?.low != null;
     this.done.textContent = t('meter.answered', {n: answered});
     drawMeter(this.line, isKnown ? progress : null);
-    const number = n => n.toLocaleString('en');
+    const {about, between, answered: at} = progress ?? {};
     const [words, more] = isKnown ?
-      [t('meter.left', {n: progress.median}), `(${number(progress.low)}–${number(progress.high)})`] :
+      [about, `(${[between, ...(at === answered ? [] : [t('left.at', {n: at})])].join(', ')})`] :
       answered < 20 ? [t('meter.early'), t('meter.early.from')] :
                       [t('meter.estimating'), ''];
     this.left.replaceChildren(words, h('span', {class: 'faint'}, more && ` ${more}`));
