@@ -222,6 +222,14 @@ def test_annotators(grouped):
     done = clew("annotator", "revoke", "nobody", "-p", "birds")
     assert done.exit_code == 1
     assert "there is ann, ben, cleo" in done.stderr
+    missing = clew("annotator", "link", "nosuch", "-p", "birds")
+    assert missing.exit_code == 1
+    assert "clew annotator add nosuch" in missing.stderr
+    with grouped.open_store() as store:
+        assert store.annotator("nosuch") is None
+    assert "cleo, reviewer;" in clew("annotator", "add", "cleo", "-p", "birds").stderr
+    changed = clew("annotator", "add", "cleo", "--role", "viewer", "-p", "birds")
+    assert "cleo, viewer (was reviewer);" in changed.stderr
     assert clew("annotator", "add", " x\n", "-p", "birds").exit_code == 2
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from clew.cli._options import PROJECT, QUIET, project_and_store
+from clew.cli._options import PROJECT, QUIET, is_given, project_and_store
 from clew.cli._words import printable
 from clew.exceptions import InvalidParameterError
 
@@ -42,7 +42,7 @@ def annotator() -> None:
 @JSON
 @QUIET
 def add(name: str, project: Path | None, role: str, code: str, note: str, **options: Any) -> None:
-    """Add a person, or change what they may do.
+    """Add a person, or change what they may do; a role that is not given stays.
 
     \b
     clew annotator add ann --role reviewer
@@ -53,12 +53,15 @@ def add(name: str, project: Path | None, role: str, code: str, note: str, **opti
         raise click.UsageError(f"{name!r} is not a name: letters, without spaces around them")
     with project_and_store(project) as (_, store):
         before = store.annotator(name)
+        if before is not None and not is_given(click.get_current_context(), "role"):
+            role = before.role
         store.put_annotator(Annotator(name, role=role, code=code, note=note))  # type: ignore[arg-type]
     if options["as_json"]:
         click.echo(json.dumps({"name": name, "role": role, "is_new": before is None}))
     elif not options["quiet"]:
         did = "added" if before is None else "changed"
-        click.echo(f"{did} {name}, {role}; clew annotator link {name} makes a link", err=True)
+        was = "" if before is None or before.role == role else f" (was {before.role})"
+        click.echo(f"{did} {name}, {role}{was}; clew annotator link {name} makes a link", err=True)
 
 
 @annotator.command("list")
@@ -100,7 +103,6 @@ def list_(project: Path | None, as_json: bool) -> None:
 @annotator.command()
 @NAME
 @PROJECT
-@ROLE
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), default=30.0,
               help="Days until the link runs out.")  # fmt: skip
 @click.option(
@@ -109,26 +111,23 @@ def list_(project: Path | None, as_json: bool) -> None:
     help="Address under which people reach clew serve.  [default: http://127.0.0.1:8765]",
 )
 @JSON
-def link(
-    name: str, project: Path | None, role: str, days: float, url: str | None, as_json: bool
-) -> None:
+def link(name: str, project: Path | None, days: float, url: str | None, as_json: bool) -> None:
     """Make a link by which a person answers in the browser. It is shown this once.
 
     \b
     clew annotator link ann --days 7 --url https://label.example.org
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.store import Annotator
-
     with project_and_store(project) as (_, store):
         there = store.annotator(name)
         if there is None:
-            store.put_annotator(Annotator(name, role=role))  # type: ignore[arg-type]
-        elif not there.is_active:
+            raise InvalidParameterError(
+                f"there is no {name!r}; add them with clew annotator add {name}"
+            )
+        if not there.is_active:
             raise InvalidParameterError(
                 f"{name} has no access any more; clew annotator add {name} restores it"
             )
-        given: Any = there.role if there else role
-        secret = store.make_token("invite", annotator=name, role=given, seconds=days * DAY)
+        secret = store.make_token("invite", annotator=name, role=there.role, seconds=days * DAY)
     address = f"{(url or 'http://127.0.0.1:8765').rstrip('/')}/a/{secret}"
     if url is None and not as_json:
         click.echo(
