@@ -134,6 +134,8 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
         value, low, high = quality["jaccard"]
         n = counted(quality.get("n_checks") or 0, "check")
         lines.append(f"agreement with people: {value:.2f} ({low:.2f} to {high:.2f}), from {n}")
+    elif reason := (facts["stop"] or {}).get("reason"):
+        lines.append(reason)
     left = facts["remaining"] or {}
     if left.get("median") is not None:
         lines.append(
