@@ -7,7 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.metrics import adjusted_rand_score
 
+from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.tables import TableFeatures
 
@@ -77,22 +80,43 @@ def test_each_use_gives_its_features(fitted):
     assert X.shape == (N, len(names)) == (N, fitted.n_features_out_)
     assert len(set(names)) == len(names)
     assert np.isfinite(X).all()
-    for name in ("size", "gap", "when", "stamp"):
+    for name in ("size", "when", "stamp"):
         column = X[:, names.index(name)]
         np.testing.assert_allclose([column.mean(), column.std()], [0, 1], atol=1e-12)
     gap = MIXED["gap"].isna().to_numpy()
-    at = names.index("gap")
-    median = (MIXED["gap"].median() - MIXED["gap"].fillna(MIXED["gap"].median()).mean()) / (
-        MIXED["gap"].fillna(MIXED["gap"].median()).std(ddof=0)
-    )
-    np.testing.assert_allclose(X[gap, at], median)
-    np.testing.assert_array_equal(X[:, names.index("missingindicator_gap")], gap)
+    np.testing.assert_array_equal(X[:, names.index("missingindicator_gap")], 0.5 * gap)
     np.testing.assert_array_equal(X[:, names.index("color_red")], MIXED["color"] == "red")
     np.testing.assert_array_equal(X[:, names.index("color_(missing)")], MIXED["color"].isna())
     assert sum(name.startswith("place_") for name in names) == 20
     text = X[:, [name.startswith("note_") for name in names]]
     assert text.shape == (N, 20)
     np.testing.assert_allclose(np.linalg.norm(text, axis=1), 1)
+
+
+def test_gaps_are_filled_by_the_nearest_rows():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(2, size=200)
+    frame = pd.DataFrame({
+        "size": 10.0 * kind + rng.normal(size=200),
+        "weight": 50.0 * kind + rng.normal(size=200),
+        "points": 4.0 * kind + 1,
+    }).mask(rng.random((200, 3)) < 0.2)  # fmt: skip
+    for given in (frame, frame.iloc[:50]):
+        X = TableFeatures(standardize=False).fit(frame).transform(given)
+        is_known = ~given.isna().all(axis=1).to_numpy()
+        of = kind[: len(given)][is_known]
+        assert (abs(X[is_known, 1] - 50 * of) < 4).mean() > 0.97
+        assert set(X[:, 2]) == {1.0, 5.0}  # no points between
+        assert (X[is_known, 2] == 4 * of + 1).all()
+
+
+def test_gaps_do_not_hide_the_groups_of_a_table():
+    wine = load_wine(as_frame=True)
+    rng = np.random.RandomState(0)
+    frame = wine.data.mask(rng.rand(*wine.data.shape) < 0.15)
+    model = GuidedClustering(random_state=0).fit(frame)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(wine.target, model.labels_) > 0.8
 
 
 def test_dates_keep_their_distances(fitted):
@@ -128,7 +152,7 @@ def test_tables_of_numbers_are_not_changed():
     frame.loc[0, "a"] = np.nan
     assert TableFeatures().fit(frame).standardizes_
     as_given = TableFeatures(standardize=False).fit_transform(frame)
-    np.testing.assert_array_equal(as_given, [[3, 10, 1], [2, 50, 0], [4, 30, 0]])
+    np.testing.assert_array_equal(as_given, [[3, 10, 0.5], [2, 50, 0], [4, 30, 0]])
 
 
 @pytest.mark.parametrize(
@@ -193,9 +217,10 @@ def test_numbers_of_any_type(values):
     recipe = TableFeatures()
     X = recipe.fit_transform(table)
     assert [column.use for column in recipe.columns_] == ["number"]
-    expected = np.array([1.5, 3, 2.5, 8, 2])
-    np.testing.assert_allclose(X[:, 0], (expected - expected.mean()) / expected.std())
-    assert X[:, 1].tolist() == [0, 0, 1, 0, 0]
+    known = np.array([1.5, 3, 8, 2])
+    expected = np.insert((known - known.mean()) / known.std(), 2, 0)
+    np.testing.assert_allclose(X[:, 0], expected, atol=1e-12)
+    assert X[:, 1].tolist() == [0, 0, 0.5, 0, 0]
 
 
 @pytest.mark.parametrize(

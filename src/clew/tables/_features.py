@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.impute import KNNImputer, MissingIndicator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, normalize
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, normalize
 from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
@@ -42,15 +42,22 @@ PLURALS: dict[Use, str] = {
 }
 #: Columns that a description names; it counts the others.
 MOST_NAMED = 12
+#: Rows whose mean fills a gap, and at most so many among which they are searched.
+N_NEAREST, N_DONORS = 10, 2_000
+#: A column of at most so many values, and a quarter as many as rows, has no others in its gaps.
+MOST_VALUES = 12
+#: Feature of a number that is missing: with 1, many gaps hide what the numbers tell.
+GAP = 0.5
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table of mixed columns into features.
 
     The values of a column determine how it is used; see `columns_`. Numbers and dates
-    (as days) are imputed by the median and standardized; where some are missing, a feature that is
-    1 there is added. Columns of at most `max_categories` different words, and truth values, become
-    one feature per category, 0 or 1; if there are more, the least frequent ones share a feature.
+    (as days) are standardized; where some are missing, they are imputed by the mean of the ten
+    nearest rows, and a feature that is .5 there is added. Columns of at most `max_categories`
+    different words, and truth values, become one feature per category, 0 or 1; if there are more,
+    the least frequent ones share a feature.
     Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of norm 1.
     Constant and empty columns, ids and row numbers are dropped.
 
@@ -136,7 +143,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.standardize = standardize
 
     def fit(self, X: pd.DataFrame, y: object = None) -> Self:
-        """Decide what each column is used as; learn medians, categories and words.
+        """Decide what each column is used as; learn categories, words, and rows to impute from.
 
         Parameters
         ----------
@@ -257,7 +264,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         gaps = [name for name in numbers if prepared[name].isna().any()]
         categories = [column.name for column in columns if column.use == "category"]
         texts = [column.name for column in columns if column.use == "text"]
-        steps = [SimpleImputer(strategy="median"), *([StandardScaler()] if standardizes else [])]
+        steps = [*([StandardScaler()] if standardizes else []), NearestRows()]
+        is_gap = (
+            MissingIndicator(features="all"),
+            FunctionTransformer(_halved, feature_names_out="one-to-one"),
+        )
         one_hot = OneHotEncoder(
             max_categories=self.max_categories,
             handle_unknown="infrequent_if_exist",
@@ -265,7 +276,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         )
         parts: list[tuple[str, Any, Any]] = [
             ("number", make_pipeline(*steps), numbers),
-            ("missing", MissingIndicator(features="all"), gaps),
+            ("missing", make_pipeline(*is_gap), gaps),
             ("category", one_hot, categories),
         ]
         parts += [(name, TextComponents(self.n_components), name) for name in texts]
@@ -326,6 +337,36 @@ def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFra
         elif use in ("category", "text"):
             ready[name] = words(frame[name]).fillna("(missing)" if use == "category" else "")
     return pd.DataFrame(ready)
+
+
+def _halved(is_gap: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return GAP * is_gap.astype(np.float64)
+
+
+class NearestRows(KNNImputer):
+    """Fills gaps by the mean of the nearest rows, or the nearest value of a column of few."""
+
+    def __init__(self) -> None:
+        super().__init__(n_neighbors=N_NEAREST, keep_empty_features=True)
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn the values of columns, and evenly spaced rows of `X`, (n_rows, n_columns)."""
+        rows = np.asarray(X, np.float64)
+        super().fit(rows[:: -(-len(rows) // N_DONORS)])
+        known = (np.unique(column[~np.isnan(column)]) for column in rows.T)
+        most = min(MOST_VALUES, len(rows) // 4)
+        self._values = {at: of for at, of in enumerate(known) if 0 < len(of) <= most}
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Fill the gaps of `X`, (n_rows, n_columns)."""
+        rows = np.asarray(X, np.float64)
+        found: NDArray[np.float64] = np.asarray(super().transform(rows), np.float64)
+        for at, values in self._values.items():
+            is_gap = np.isnan(rows[:, at])
+            middles = (values[1:] + values[:-1]) / 2
+            found[is_gap, at] = values[np.searchsorted(middles, found[is_gap, at])]
+        return found
 
 
 class TextComponents(TransformerMixin, BaseEstimator):
