@@ -1,6 +1,7 @@
 """The result of a session: groups, doubts with their chains, exemplars; it never changes."""
 
 import dataclasses
+import pickle
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,12 @@ def test_a_result_never_changes(answered: Session) -> None:
     session.run(SimulatedOracle(Y, error=0.5, random_state=1), 20)
     np.testing.assert_array_equal(result.labels_, before[0])
     np.testing.assert_array_equal(result.affinity_.toarray(), before[1])
+
+
+def test_a_result_can_be_pickled(answered: Session) -> None:
+    result = answered.result()
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.to_dict() == result.to_dict()
 
 
 def test_doubts_without_probabilities_come_from_the_groups() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,14 @@ DEVIATION_GROUP = 0.7
 #: Error rates and probabilities are clipped to these ranges.
 ERRORS, PROBABILITIES = (0.02, 0.4), (1e-6, 1 - 1e-6)
 N_DRAWS, N_DRAWS_GROUP = 2000, 500
+
+
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
+
+
+# The mappings of a result are read-only; pickle and copy know no such ones.
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 class AnnotatorQuality(NamedTuple):

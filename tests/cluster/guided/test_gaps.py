@@ -94,3 +94,16 @@ def test_groups_that_are_not_round():
     answers = Constraints.from_labels(y, n_pairs=30, error=0.1, random_state=0)
     model = GuidedClustering(2, random_state=0).fit(X, constraints=answers)
     assert adjusted_rand_score(model.labels_, y) > 0.9
+
+
+def test_rings_with_gaps_have_more_energy_than_their_pieces():
+    random = np.random.default_rng(1)
+    angle, y = random.uniform(0, 2 * np.pi, 300), np.repeat([0, 1, 2], 100)
+    radius = np.array([1, 2.2, 3.4])[y]
+    rings = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
+    rings += 0.05 * random.normal(size=(300, 2))
+    answers = Constraints.from_labels(y, 100, random_state=1)
+    whole = GuidedClustering(3, random_state=0).fit(rings, constraints=answers)
+    assert adjusted_rand_score(y, whole.labels_) == 1
+    pieces = GuidedClustering(random_state=0).fit(rings, constraints=answers)
+    assert max(whole.scores_.values()) >= max(pieces.scores_.values())

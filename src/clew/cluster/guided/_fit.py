@@ -72,6 +72,8 @@ LEAST_INFORMATION = 0.1
 #: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
 #: of them by so many nats; groups are found if their energy exceeds that of one group by as many.
 LEAST_LEAD = 4.0
+#: Where answers join all rows, as swapped ones may, they are compared with so many groups.
+IN_PLACE_OF_ONE = 8
 #: Fewer answers of an annotator do not show that they were swapped.
 MANY_OF_ANNOTATOR = 20
 #: Features tell of groups if rows called the same are nearer than others by so many standard
@@ -510,10 +512,12 @@ def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:
 
 
 def _without_answers(prepared: Prepared, groups: Groups) -> Labels:
-    """Cut Ward's tree of the features into as many groups."""
+    """Cut Ward's tree of the features into as many groups, or into a few if there is but one."""
+    number = int(groups.labels.max()) + 1
     if len(groups.labels) > MANY_ROWS:
         return groups.labels
-    return np.asarray(fcluster(prepared.tree, int(groups.labels.max()) + 1, "maxclust"), np.int64)
+    number = number if number > 1 else IN_PLACE_OF_ONE
+    return np.asarray(fcluster(prepared.tree, number, "maxclust"), np.int64)
 
 
 def _nearness_of_same(prepared: Prepared, answers: Constraints) -> float:
