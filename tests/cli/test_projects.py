@@ -13,6 +13,7 @@ from PIL import Image
 from tests.cli.projects import NAMES, answered, clew, pair, photos
 
 from clew.answers import entry_to_json
+from clew.cli.status import _groups
 from clew.collections import Project
 from clew.exports import files_of, zipped
 from clew.store import open_store
@@ -195,6 +196,20 @@ def test_commands_without_a_project_say_how_to_make_one(here):
 
 
 # annotator ---------------------------------------------------------------------------------
+
+
+def test_status_says_why_it_is_too_early():
+    body = {
+        "revision": 1,
+        "groups": [{"id": 0, "name": "", "size": 3}],
+        "answers": 60,
+        "not_learned": 0,
+        "doubtful": 0,
+    }
+    facts = {**body, "quality": None, "remaining": None, "stop": {
+        "is_enough": False, "reason": "too early to say: 3 of 4 random checks are answered so far"
+    }}  # fmt: skip
+    assert "too early to say: 3 of 4" in "\n".join(_groups(facts))
 
 
 def test_annotators(grouped):
