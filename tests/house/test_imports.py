@@ -64,6 +64,7 @@ SHARED_HELPERS = {
     "clew.cluster.medoids._distances": ("clew.questions",),
     "clew.answers._log": ("clew.cli", "clew.constraints", "clew.store"),
     "clew.answers._implied": ("clew.constraints",),
+    "clew.answers._words": ("clew.constraints",),
     "clew.constraints._closure": ("clew.cluster.guided", "clew.cluster.kmeans", "clew.questions"),
     "clew.collections._tables": ("clew.cli",),
     "clew.constraints._files": ("clew.cli",),
