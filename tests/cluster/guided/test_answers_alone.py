@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._alone import evidence_of
+from clew.cluster.guided._alone import evidence_of, gain_of_dont_knows
 from clew.exceptions import InvalidArgumentError, NoGroupsWarning
 
 pytestmark = pytest.mark.usefixtures("small_search")
@@ -113,6 +114,21 @@ def test_graded_answers_are_read_in_a_space(of_graded):
     share = (is_like[1] != (answers.triplet_answers == 1))[is_determined].mean()
     assert model.error_rate_ == pytest.approx(share, abs=0.05)
     assert model.confusion_.error_rates_ == pytest.approx([model.error_rate_])
+
+
+def test_groups_tell_which_triplets_are_not_known():
+    answers = Constraints.from_labels(classes(0), n_triplets=200, random_state=0)
+    gains = [
+        gain_of_dont_knows(
+            SimpleNamespace(
+                partitions=[SimpleNamespace(error=np.array([0.05]))], probabilities=np.eye(3)[y]
+            ),
+            answers,
+        )
+        for y in (classes(0), classes(1))
+    ]
+    assert gains[0] > 100
+    assert gains[1] == 0
 
 
 def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_theirs():

@@ -11,11 +11,12 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
-from scipy.special import betaln, gammaln, softmax
+from scipy.special import betaln, entr, gammaln, softmax
 
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
 from clew._warnings import silenced
+from clew.answers import DONT_KNOW
 from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._cuts import ward_of
@@ -125,6 +126,25 @@ def log_likelihood_in_groups(groups: Groups, answers: Constraints) -> float:
     likelihoods = model.likelihoods(np.full(model.n_annotators, error))
     outcomes = model.outcomes(groups.probabilities[model.row_of_end])
     return float(model.weights @ np.log(model.wrong(outcomes, likelihoods)[0]))
+
+
+def gain_of_dont_knows(groups: Groups, answers: Constraints) -> float:
+    """How much better groups tell which answers about three rows are don't-know than one rate.
+
+    Somebody who groups does not know which of two rows of other groups is nearer; somebody who
+    compares degrees of likeness does.
+    """
+    model = AnswerModel(answers)
+    error = float(np.mean([one.error.mean() for one in groups.partitions]))
+    outcomes = model.outcomes(groups.probabilities[model.row_of_end])
+    gain = 0.0
+    for table, probability in zip(model.tables, model.dont_know(outcomes, error), strict=True):
+        is_dont_know = table.answers == DONT_KNOW
+        share = float(is_dont_know.mean()) if len(table) else 0.0
+        if table.kind != "pair" and share not in (0.0, 1.0):
+            right = np.where(is_dont_know, probability, 1 - probability)
+            gain += float(np.log(right).sum() + len(table) * (entr(share) + entr(1 - share)))
+    return max(gain, 0.0)
 
 
 def one_fold(answers: Constraints, seed: int, number: int = 0) -> tuple[Constraints, Constraints]:

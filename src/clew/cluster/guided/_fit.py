@@ -403,12 +403,13 @@ class _Fitting:
             return False
         lead = 0.0
         for number in range(1 if n >= MANY_ANSWERS else 3):
-            train, held = alone.one_fold(self.answers, self.seed, number)
-            held = alone.about_three_rows(held)
+            train, every = alone.one_fold(self.answers, self.seed, number)
+            held = alone.about_three_rows(every)
             if len(held) and len(train.as_pairs()):
-                spaces = alone.spaces_of(train, X, self.seed)
+                spaces, groups = alone.spaces_of(train, X, self.seed), fit(train)
                 lead += max(alone.log_likelihood_in_space(one, held) for one in spaces)
-                lead -= alone.log_likelihood_in_groups(fit(train), held)
+                lead -= alone.log_likelihood_in_groups(groups, held)
+                lead -= alone.gain_of_dont_knows(groups, every)
             if abs(lead) >= CLEAR_LEAD:
                 break
         return lead >= LEAST_LEAD

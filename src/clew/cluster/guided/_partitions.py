@@ -156,6 +156,17 @@ class AnswerModel:
             found.append(matrices[table.annotators, :, table.answer_index])
         return found
 
+    def dont_know(self, outcomes: Sequence[Floats], error: float) -> list[Floats]:
+        """Probability that each answer is don't-know, by kind; 0 for pairs, (m,)."""
+        found = []
+        for table, of in zip(self.tables, outcomes, strict=True):
+            if table.kind == "pair":
+                found.append(np.zeros(len(table)))
+                continue
+            matrix = prior_matrix(table.kind, error, self._label_weights[table.kind])
+            found.append(of @ matrix[:, CODES[table.kind].index(DONT_KNOW)])
+        return found
+
     def factors(self, likelihoods: Sequence[Floats]) -> AnswerFactors:
         """Coefficients of the answers' likelihoods at each of their ends."""
         shape = len(self.row_of_end)
