@@ -243,8 +243,13 @@ def test_annotators(grouped):
     with grouped.open_store() as store:
         assert store.annotator("nosuch") is None
     assert "cleo, reviewer;" in clew("annotator", "add", "cleo", "-p", "birds").stderr
+    clew("annotator", "add", "cleo", "--code", "c7", "--note", "mornings", "-p", "birds")
     changed = clew("annotator", "add", "cleo", "--role", "viewer", "-p", "birds")
     assert "cleo, viewer (was reviewer);" in changed.stderr
+    with grouped.open_store() as store:
+        cleo = store.annotator("cleo")
+        assert cleo is not None
+        assert (cleo.code, cleo.note) == ("c7", "mornings")
     assert clew("annotator", "add", " x\n", "-p", "birds").exit_code == 2
 
 

@@ -39,6 +39,7 @@ SIDE_PART_USERS = frozenset(
 BASE = frozenset(
     {
         "_validation",
+        "_lazy",
         "_parallel",
         "_files",
         "forest",

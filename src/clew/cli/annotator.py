@@ -42,7 +42,7 @@ def annotator() -> None:
 @JSON
 @QUIET
 def add(name: str, project: Path | None, role: str, code: str, note: str, **options: Any) -> None:
-    """Add a person, or change what they may do; a role that is not given stays.
+    """Add a person, or change what they may do; what is not given stays.
 
     \b
     clew annotator add ann --role reviewer
@@ -53,8 +53,11 @@ def add(name: str, project: Path | None, role: str, code: str, note: str, **opti
         raise click.UsageError(f"{name!r} is not a name: letters, without spaces around them")
     with project_and_store(project) as (_, store):
         before = store.annotator(name)
-        if before is not None and not is_given(click.get_current_context(), "role"):
-            role = before.role
+        if before is not None:
+            context = click.get_current_context()
+            role = role if is_given(context, "role") else before.role
+            code = code if is_given(context, "code") else before.code
+            note = note if is_given(context, "note") else before.note
         store.put_annotator(Annotator(name, role=role, code=code, note=note))  # type: ignore[arg-type]
     if options["as_json"]:
         click.echo(json.dumps({"name": name, "role": role, "is_new": before is None}))

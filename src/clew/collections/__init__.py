@@ -4,9 +4,9 @@
 is first used.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
+from clew._lazy import imported_when_used
 from clew.collections.project import Project
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ __all__ = ["Additions", "Collection", "Project", "compare", "read_collection"]
 
 
 if not TYPE_CHECKING:  # mypy would accept any attribute
-
-    def __getattr__(name: str) -> object:
-        """Import a name when it is first used."""
-        if name not in __all__:
-            raise AttributeError(f"module 'clew.collections' has no attribute {name!r}")
-        return getattr(importlib.import_module("clew.collections.collection"), name)
+    __getattr__, __dir__ = imported_when_used(
+        __name__,
+        dict.fromkeys(("Additions", "Collection", "compare", "read_collection"), "collection"),
+    )

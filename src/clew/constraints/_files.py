@@ -130,8 +130,7 @@ def read_frame(
     shown: Mapping[str, str] = {}
     if layout != Layout() or not has_kind(names):
         by_id = ids is not None or n_samples is None
-        answered = _answered(names, columns, layout)
-        places, columns = answered, [[one[at] for at in answered] for one in columns]
+        places, columns = _answered(names, columns, layout)
         names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
     chunk = _Chunk(0, list(map(str, names)), places, columns, shown, len(frame) - len(places))
     n, row_ids = _rows_of("frame", n_samples, ids, iter([chunk]))
@@ -233,14 +232,13 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
                     return
         chunk = list(lines)
         columns = _split_columns(chunk, len(names))
-        answered = _answered(names, columns, layout)
-        n_blank, chunk = len(chunk) - len(answered), [chunk[at] for at in answered]
-        columns = [[one[at] for at in answered] for one in columns]
+        answered, columns = _answered(names, columns, layout)
+        n_blank = len(chunk) - len(answered)
         try:
             names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
         except InvalidConstraintsError as error:
             raise FileFormatError(f"line {header}: {error}") from error
-        yield _Chunk(header, names, [line for line, _ in chunk], columns, shown, n_blank)
+        yield _Chunk(header, names, [chunk[at][0] for at in answered], columns, shown, n_blank)
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
 
@@ -383,14 +381,20 @@ def as_own_columns(
 
 def _answered(
     names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout
-) -> list[int]:
-    """Positions of the lines in which somebody answered; all of tables that say what was asked."""
+) -> tuple[Sequence[int], list[Sequence[object]]]:
+    """Positions of the lines in which somebody answered, and their columns.
+
+    All of tables that say what was asked.
+    """
+    every = range(len(columns[0]) if columns else 0)
     named = {_plain_name(str(name)): column for name, column in zip(names, columns, strict=True)}
-    everywhere = list(range(len(columns[0]) if columns else 0))
     answers = _one_of(named, layout.answer, ANSWERS)
     if has_kind(names) or len(answers) != 1 or answers[0] not in named:
-        return everywhere
-    return [at for at in everywhere if not is_missing(named[answers[0]][at])] or everywhere
+        return every, list(columns)
+    found = [at for at in every if not is_missing(named[answers[0]][at])]
+    if len(found) in (0, len(every)):
+        return every, list(columns)
+    return found, [[one[at] for at in found] for one in columns]
 
 
 def has_kind(names: Sequence[object]) -> bool:

@@ -4,9 +4,9 @@ Needs ``pip install 'clew[web]'``. A web process uses the store and the media al
 it learns. `clew serve` starts both.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
+from clew._lazy import imported_when_used
 from clew.web.settings import WebSettings
 
 if TYPE_CHECKING:
@@ -16,9 +16,5 @@ __all__ = ["WebSettings", "create_app"]
 
 
 if not TYPE_CHECKING:  # mypy would accept any attribute
-
-    def __getattr__(name: str) -> object:
-        """Import the app when it is first used: settings alone need no extra."""
-        if name != "create_app":
-            raise AttributeError(f"module 'clew.web' has no attribute {name!r}")
-        return importlib.import_module("clew.web.serving.app").create_app
+    # Settings alone need no extra.
+    __getattr__, __dir__ = imported_when_used(__name__, {"create_app": "serving.app"})

@@ -1,8 +1,8 @@
 """The worker of a project: it owns the model, and all others ask it through the store."""
 
-import importlib
 from typing import TYPE_CHECKING
 
+from clew._lazy import imported_when_used
 from clew.worker._process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -11,14 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "Worker", "WorkerProcess", "rows_of"]
 
-#: Imported when they are first used: the web process, which starts a worker, needs no NumPy.
-_MODULES = {"Rows": "_rows", "Worker": "_worker", "rows_of": "_rows"}
-
 
 if not TYPE_CHECKING:  # mypy would accept any attribute
-
-    def __getattr__(name: str) -> object:
-        """Import a name when it is first used."""
-        if name not in _MODULES:
-            raise AttributeError(f"module 'clew.worker' has no attribute {name!r}")
-        return getattr(importlib.import_module(f"clew.worker.{_MODULES[name]}"), name)
+    # The web process, which starts a worker, needs no NumPy.
+    __getattr__, __dir__ = imported_when_used(
+        __name__, {"Rows": "_rows", "Worker": "_worker", "rows_of": "_rows"}
+    )
