@@ -239,10 +239,7 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
 
 
 def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
-    """Return the only groups that the answers allow, (n_samples,); None if they leave a choice.
-
-    None, too, if any answers contradict each other. Weight 0 and don't-knows are ignored.
-    """
+    """Return the only groups (n_samples,) that answers allow; None if not exactly one."""
     used = known.select(**{
         PARAMETER[table.kind]: (table.weights > 0) & (table.answers != DONT_KNOW)
         for table in known.tables

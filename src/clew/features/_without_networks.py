@@ -43,20 +43,9 @@ PARTS = {"shapes": 900, "colors": 64, "light": 32, "texture": 160}
 class Shapes(Extractor):
     """Shapes, colors, light and texture of images: 1,156 numbers an image, without a network.
 
-    Notes
-    -----
-    Each image is scaled to 48 × 48 pixels. Histograms of oriented gradients (900 numbers) describe
-    shapes; means and standard deviations in CIELAB, in 4 × 4 parts, describe colors (64) and light
-    (32); shares of local binary patterns in the same parts describe texture (160). Their root mean
-    square norms are scaled to 1, 0.7, 0.25 and 0.5, but colors are not scaled up if the images are
-    nearly gray. A principal component analysis reduces the whole. Time 2 ms for each image and
-    core.
-
-    References
-    ----------
-    N. Dalal and B. Triggs, "Histograms of oriented gradients for human detection", CVPR 2005;
-    T. Ojala, M. Pietikäinen and T. Mäenpää, "Multiresolution gray-scale and rotation invariant
-    texture classification with local binary patterns", IEEE TPAMI 2002.
+    At 48 × 48 pixels, histograms of oriented gradients (Dalal and Triggs, CVPR 2005) are shapes;
+    means and standard deviations in CIELAB, in 4 × 4 parts, colors and light; shares of local
+    binary patterns (Ojala et al., IEEE TPAMI 2002) in them, texture. 2 ms an image and core.
     """
 
     name = "shapes"
@@ -144,18 +133,9 @@ N_SOUND_COMPONENTS = 60
 class LogMel(Extractor):
     """Sounds by their pitch, timbre, course and length: 226 numbers a sound, without a network.
 
-    Notes
-    -----
-    A log-mel spectrogram of 64 bands from 50 Hz to 8 kHz in steps of 10 ms. Of the frames that are
-    at most 40 dB below the loudest: mean (without that over all bands, so loudness does not
-    count) and standard deviation of each band; of all frames: the mean change of each band, the
-    loudness at 32 points, and the length. Needs soundfile (``pip install 'clew[sounds]'``). Time
-    about 5 ms for a second of sound; of longer sounds the first minute counts.
-
-    References
-    ----------
-    S. Davis and P. Mermelstein, "Comparison of parametric representations for monosyllabic word
-    recognition in continuously spoken sentences", IEEE TASSP 1980.
+    From a log-mel spectrogram (Davis and Mermelstein, IEEE TASSP 1980) in steps of 10 ms. Of frames
+    at most 40 dB below the loudest: mean of each band, without that over all, and its deviation; of
+    all frames: changes, loudness at 32 points, length. The first minute counts; 5 ms a second.
     """
 
     name = "log-mel"
@@ -200,12 +180,9 @@ N_TEXT_COMPONENTS = 100
 
 
 class TfIdf(Extractor):
-    """Texts by the words that they share: TF-IDF and a singular value decomposition.
+    """Texts in any language that separates words, by the words that they share: SVD of TF-IDF.
 
-    Notes
-    -----
-    Works in any language that separates words. All texts are described together, so numbers change
-    if texts are added, and none are kept.
+    All texts are described together: numbers change if texts are added, and none are kept.
     """
 
     name = "tf-idf"

@@ -352,11 +352,7 @@ class TriangleCheck(NamedTuple):
 
 
 def check_triangles(D: Matrix, seed: int = 0) -> TriangleCheck:
-    """Count violations of the triangle inequality, up to rounding, among 120 rows at most.
-
-    Checked are, for each pair i, j of the rows and each third row k, ``d(i, j) <= d(i, k) +
-    d(k, j)``: 842,520 inequalities for 120 rows.
-    """
+    """Count broken ``d(i, j) <= d(i, k) + d(k, j)``, up to rounding, among 120 rows at most."""
     n = len(D)
     rows = np.arange(n)
     if n > TRIANGLE_ROWS:
@@ -396,12 +392,10 @@ class DistanceSpace(NamedTuple):
 
     @classmethod
     def fit(cls, distances: NDArray[np.floating], seed: int = 0) -> Self:
-        """Find coordinates whose distances are near the given ones, (n_samples, n_samples).
+        """Find coordinates with about these distances (n, n), from at most 2,000 landmarks: O(L³).
 
-        These need not be Euclidean: directions of negative eigenvalues are left out. `seed` is that
-        of the choice of landmarks. Time O(L³) and memory O(L²) for L landmarks, 2,000 at most. From
-        W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 1952; V. de
-        Silva and J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points", 2004.
+        Directions of negative eigenvalues are left out: distances need not be Euclidean. V. de
+        Silva, J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points", 2004.
         """
         n = len(distances)
         chosen = np.random.RandomState(seed).choice(n, min(n, N_LANDMARKS), replace=False)

@@ -40,20 +40,9 @@ def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples:
 
 
 def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) -> csr_array:
-    """Keep the largest affinities of each row, and make the graph symmetric.
+    """Keep the largest affinities of each row, in a tie the first, and make them symmetric.
 
-    Parameters
-    ----------
-    affinity : ndarray or sparse array of shape (n, n)
-        Affinities, none negative. The diagonal is ignored.
-    n_neighbors : int
-        Number of affinities to keep in each row; in a tie, the first ones.
-
-    Returns
-    -------
-    csr_array of shape (n, n), float64
-        Symmetric: each entry is the larger of those kept at (i, j) and (j, i). The diagonal is
-        empty.
+    The result has the larger of those kept at (i, j) and (j, i), and an empty diagonal.
     """
     if isinstance(affinity, np.ndarray):
         n = len(affinity)

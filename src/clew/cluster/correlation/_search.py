@@ -274,12 +274,9 @@ def _spanning_tree(
 def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels | None:
     """Search for a few groups by simulated annealing; return None if there are too many rows.
 
-    Random questions about few groups give each row many weak answers. The first greedy merges are
-    then hardly better than random ones, and annealing, which sums all answers of a row, is needed.
-
-    If there are many small groups and most answers are cannot-links, very many partitions into few
-    groups satisfy them, as colorings of a sparse graph, and the one that is found is arbitrary.
-    Therefore None is returned, too, if no other start ends at a similar partition.
+    Greedy merges after weak answers to random questions are hardly better than random ones. None,
+    too, if no other start ends at a similar partition: many small groups and cannot-links are like
+    a sparse graph, which has very many colorings.
     """
     n = evidence.n_rows
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n

@@ -234,13 +234,11 @@ def start_labels(
 ) -> Ints:
     """Cut Ward's linkage of the log-odds (n_rows, n_rows) of pairs from features.
 
-    If `n_clusters` is not known: the median of `number`, from silhouettes, the number of `sampled`
+    An unknown `n_clusters` is the median of `number`, from silhouettes, the number of `sampled`
     groups of three rows or more, and the effective number of these groups (the inverse of the
     probability that two rows are in the same one). Pairs that `others` separate are farther apart.
-
-    Sampled groups leave out many rows whose group only answers can show. Without answers, Ward's
-    linkage of the same log-odds agrees better with the truth, and together with
-    `unconstrained_labels` better than either.
+    Sampled groups leave out rows whose group only answers can show; with `unconstrained_labels` the
+    linkage agrees better with the truth than either.
     """
     if len(sampled) < 2:
         return sampled
