@@ -1,6 +1,6 @@
 """Sessions: ask people, take their answers, and see the groups."""
 
-from clew.session._edits import Contradiction, Preview
+from clew.session._entries import Contradiction, Preview
 from clew.session._groups import Change
 from clew.session._loop import Applied, Suggestion
 from clew.session._open import StoreResult, StoreSession

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -13,21 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew._validation import Allowed, RandomState, derived_seeds, is_dask
-from clew.answers import Answer, Edit, Entry, Kind, Question, Retraction, brought_back, new_id
+from clew.answers import Answer, Entry, Kind, Question
 from clew.cluster import GuidedClustering
-from clew.constraints._rules import judgments_of
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
-from clew.session._chooser import rule_answers
-from clew.session._edits import Preview, preview_of
+from clew.session._entries import LoggedEntries
 from clew.session._export import read_snapshot, resume, snapshot_of
 from clew.session._items import (
     answers_of,
     as_standardize,
-    check_edit,
     check_number,
-    ids_of,
     kinds_of,
     positive,
     session_items,
@@ -35,12 +30,12 @@ from clew.session._items import (
     with_rows,
 )
 from clew.session._log import Queue
-from clew.session._loop import Applied, Loop, Suggestion
+from clew.session._loop import Loop, Suggestion
 from clew.session._open import StoreSession, open_session
 from clew.session._result import SessionResult, result_of
 
 
-class Session:
+class Session(LoggedEntries):
     """Asks people questions about items, takes their answers, and groups the items.
 
     `ask` returns the questions whose answers help most, `tell` takes the answers, and `result`
@@ -199,24 +194,6 @@ class Session:
     def ids(self) -> tuple[Hashable, ...]:
         """Id of each item."""
         return self._loop.items.ids.names
-
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        """The answers that were not taken back, in order of arrival."""
-        with self._loop.recording:
-            return tuple(self._loop.log.answers)
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The edits that were not taken back, in order of arrival."""
-        with self._loop.recording:
-            return tuple(entry for entry in self._loop.log.standing if isinstance(entry, Edit))
-
-    @property
-    def log(self) -> tuple[Entry, ...]:
-        """All answers, edits and retractions, in order of arrival."""
-        with self._loop.recording:
-            return tuple(self._loop.log.entries)
 
     @property
     def strategy(self) -> Strategy:
@@ -379,137 +356,6 @@ class Session:
         self._loop.tell(answers_of(question, answer, annotator, weight))
         return self
 
-    def apply(self, entries: Iterable[Entry]) -> Applied:
-        """Take entries of another log, such as a file or a store: answers, edits, retractions.
-
-        Parameters
-        ----------
-        entries : iterable of Entry
-            In order of arrival. An entry whose id the log has already is skipped. An answer that
-            revokes another one replaces it; without that, a later answer of the same person to
-            the same question replaces the earlier one.
-
-        Returns
-        -------
-        Applied
-            The ids of the entries that are new, that were there, and that name items or entries
-            that the session does not have; the last are skipped.
-
-        Notes
-        -----
-        A pair that is said to be drawn at random counts as a check of the groups only if this
-        session drew it, or if it carries the probability with which a session did
-        (`Question.check`); other answers are "imported".
-        """
-        return self._loop.apply(entries)
-
-    def edit(self, edit: Edit) -> Edit:
-        """Take an edit: what it implies is learned like answers, as one judgment.
-
-        Parameters
-        ----------
-        edit : Edit
-            Merges, splits, moves, locks, "not in" or sets aside items, by id.
-
-        Returns
-        -------
-        Edit
-            The entry of the log, with its id: ``Retraction(edit.id)`` takes it back.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If an id is unknown.
-        """
-        check_edit(edit, self._loop.items.ids)
-        (name,) = self.apply([replace(edit, id=edit.id or new_id())]).applied
-        with self._loop.recording:
-            found = self._loop.log.get(name)
-        assert isinstance(found, Edit)
-        return found
-
-    def preview(self, entry: Entry, *, previous: Any = None) -> Preview:
-        """Return what an edit, an answer or a retraction would do, without applying it.
-
-        Parameters
-        ----------
-        entry : Edit, Answer or Retraction
-            The entry. What it revokes, and an earlier answer of the same person to the same
-            question, are left out.
-        previous : SessionResult or dict, default=None
-            The result that people see: group ids are those of it.
-
-        Returns
-        -------
-        Preview
-            The items that would move, the answers that contradict the entry, and the open questions
-            that it makes superfluous.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If an id is unknown.
-
-        Notes
-        -----
-        With the strategy "guided", it takes as long as `result`.
-        """
-        if isinstance(entry, Edit):
-            check_edit(entry, self._loop.items.ids)
-        elif not isinstance(entry, Answer | Retraction):
-            raise InvalidArgumentError(f"expected an entry of clew.answers, got {entry!r}")
-        with self._loop.model() as model:
-            now = result_of(self._loop, model, previous)
-            return preview_of(self._loop, model, entry, now)
-
-    def set_aside(self, ids: Iterable[Hashable], *, annotator: str = "", note: str = "") -> Edit:
-        """Set items aside: they are in no group, and nobody is asked about them.
-
-        Parameters
-        ----------
-        ids : iterable of hashable
-            Ids of items.
-        annotator : str, default=""
-            Who sets them aside.
-        note : str, default=""
-            Why.
-
-        Returns
-        -------
-        Edit
-            The entry of the log.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If an id is unknown, or there is none.
-        """
-        return self.edit(Edit("set_aside", ids_of(ids), annotator=annotator, note=note))
-
-    def restore_items(self, ids: Iterable[Hashable], *, annotator: str = "") -> Self:
-        """Take items back that were set aside.
-
-        Parameters
-        ----------
-        ids : iterable of hashable
-            Ids of items; those that are not set aside are ignored.
-        annotator : str, default=""
-            Who takes them back.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If an id is unknown.
-        """
-        names = ids_of(ids)
-        self._loop.log.rows_of(names)
-        self.apply(brought_back(self.edits, names, annotator))
-        return self
-
     def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable]) -> Self:
         """Add items, with all answers kept.
 
@@ -548,70 +394,6 @@ class Session:
         found = session_items(together, None, names, None, self._standardize, self._n_clusters)
         self._loop.replace_model(found, self._start(found))
         self._X = together
-        return self
-
-    def add_rule(
-        self,
-        name: str,
-        pairs: ArrayLike | Iterable[Sequence[Hashable]] | Callable[[Any], Hashable | None],
-        answer: str | int | Sequence[str | int] = "same",
-        *,
-        meta: Sequence[Any] | None = None,
-    ) -> Self:
-        """Add what a rule or a model says, as an annotator who is trusted as far as checked.
-
-        Parameters
-        ----------
-        name : str
-            Name of the annotator: no person's. A rule of this name is replaced.
-        pairs : sequence of pairs of ids, or callable
-            The pairs that the rule judges. Or a function that takes the `meta` of an item, or
-            without it the id, and returns what the item has in common with others, such as the
-            photo that it is cut from; None or a missing value: nothing.
-        answer : {"same", "different"} or sequence of str, default="same"
-            What the rule says, of all pairs or of each.
-        meta : sequence of length n_items, default=None
-            What the function gets for each item. Of a data frame, a row as a dictionary.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If an id or an answer is unknown, or the rule judges no pair.
-        InvalidArgumentError
-            If `name` is that of a person who has answered.
-
-        Notes
-        -----
-        A rule's errors go along with features, so agreement with them is no evidence that it is
-        right. Its error rate, one in three at first, is estimated from people's answers to pairs
-        that are drawn in its scope, one question in 20 until there are 16, and from nothing else.
-        The scope of a rule that says "same" only is all pairs that its pairs connect.
-
-        Examples
-        --------
-        >>> import clew
-        >>> X = [[0.0], [0.1], [5.0], [5.2]]
-        >>> session = clew.Session(X, ids=["a1", "a2", "b1", "b2"])
-        >>> session.add_rule("first letter", lambda name: name[0]).log[0].origin
-        'rule'
-        """
-        items = self._loop.items
-        X = items.X if items.is_known and not items.is_distances else None
-        found = judgments_of(
-            name, pairs, answer, ids=items.ids, meta=meta, n_samples=len(items.ids), X=X
-        )
-        with self._loop.recording:
-            own = [entry for entry in self.answers if entry.annotator == name]
-            if any(entry.origin != "rule" for entry in own):
-                raise InvalidArgumentError(f"{name!r} has answered questions; name the rule anew")
-            self.apply([
-                *(Retraction(entry.id, name) for entry in own),
-                *rule_answers(name, found, items.ids.names),
-            ])  # fmt: skip
         return self
 
     def learn(self, budget_s: float | None = None) -> int:
@@ -728,56 +510,6 @@ class Session:
             resume(session._loop, header, log)
             session._loop.set_state(state)
         return session
-
-    def undo(self, annotator: str | None = None) -> Answer | None:
-        """Take the last answer back, and ask its question again.
-
-        Parameters
-        ----------
-        annotator : str or None, default=None
-            Whose answer; None for anybody's, but no rule's.
-
-        Returns
-        -------
-        Answer or None
-            The answer that was taken back; None if there is none.
-        """
-        with self._loop.recording:
-            for answer in reversed(self.answers):
-                if annotator in (None, answer.annotator) and answer.origin != "rule":
-                    self._loop.take_back(answer)
-                    self._loop.queue.hand_out_first(answer.question, answer.annotator)
-                    return answer
-        return None
-
-    def retract(self, question: Question, *, annotator: str = "") -> Answer:
-        """Take one answer back.
-
-        Parameters
-        ----------
-        question : Question
-            The question.
-        annotator : str, default=""
-            Who answered it.
-
-        Returns
-        -------
-        Answer
-            The answer.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If this person did not answer the question.
-        InvalidConstraintsError
-            If the question has an unknown id.
-        """
-        with self._loop.recording:
-            found = self._loop.queue.answer_of(self._loop.located(question), annotator)
-            if found is None:
-                raise InvalidArgumentError(f"{question} has no answer of {annotator!r}")
-            self._loop.take_back(found)
-            return found
 
     def release(self, annotator: str) -> Self:
         """Let the questions that a person has not answered go to others.
