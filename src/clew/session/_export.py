@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from clew.answers import Entry, Question
 from clew.exceptions import InvalidDataError
 from clew.session._groups import Change
-from clew.session._quality import Check, Estimate
+from clew.session._quality import AnnotatorQuality, Check, Estimate, GroupQuality, Quality
 
 if TYPE_CHECKING:
     from clew.session._items import Items
     from clew.session._loop import Loop
-    from clew.session._result import SessionResult
+    from clew.session._remaining import Remaining
+    from clew.session._result import Doubt, SessionResult
 
 VERSION: Final = 3
 #: Arrays of the strategy have names that begin with this.
@@ -34,7 +35,6 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
     """Return a result for JSON; see `SessionResult.to_dict`."""
     of_label = dict(zip(result.labels_.tolist(), result.group_ids_.tolist(), strict=True))
     quality, remaining = result.quality_, result.remaining_
-    numbers = result.n_clusters_probabilities_.items()
     return {
         "ids": _plain(result.ids),
         "labels": result.labels_.tolist(),
@@ -46,38 +46,14 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
             for at, names in result.exemplars_.items()
             if at in of_label
         },
-        "doubtful": [
-            {
-                "id": doubt.answer.id,
-                "edit": doubt.answer.edit,
-                "items": _plain(doubt.answer.question.ids or ()),
-                "annotator": doubt.answer.annotator,
-                "p_wrong": round(doubt.p_wrong, 4),
-                "reason": doubt.reason,
-                "chain": _plain(doubt.chain),
-                "chain_answers": [answer.id or answer.edit for answer in doubt.chain_answers],
-            }
-            for doubt in result.doubtful_
-        ],
-        "quality": None
-        if quality is None
-        else {
-            "jaccard": _of_estimate(quality.jaccard),
-            "precision": _of_estimate(quality.precision),
-            "recall": _of_estimate(quality.recall),
-            "n_checks": quality.n_checks,
-            "groups": {
-                str(of_label[at]): {
-                    "precision": _of_estimate(group.precision),
-                    "recall": _of_estimate(group.recall),
-                }
-                for at, group in quality.groups.items()
-            },
+        "doubtful": [_of_doubt(doubt) for doubt in result.doubtful_],
+        "quality": quality
+        and {
+            **_fields(quality),
+            "groups": {str(of_label[at]): _fields(group) for at, group in quality.groups.items()},
         },
         "n_checks": result.n_checks_,
-        "remaining": None
-        if remaining is None
-        else {name: _number(value) for name, value in remaining._asdict().items()},
+        "remaining": remaining and _fields(remaining),
         "stop": {"is_enough": result.stop_.is_enough, "reason": result.stop_.reason},
         "n_violated": _number(result.n_violated_),
         "alternatives": [
@@ -88,20 +64,27 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
             }
             for other in result.alternatives_
         ],
-        "n_clusters_probabilities": {str(number): float(p) for number, p in numbers},
-        "annotators": [
-            {
-                "name": person.name,
-                "n": person.n,
-                "error": _of_estimate(person.error),
-                "agreement_with_self": _of_estimate(person.agreement_with_self),
-                "n_repeats": person.n_repeats,
-            }
-            for person in result.annotators_
-        ],
+        "n_clusters_probabilities": {
+            str(number): float(p) for number, p in result.n_clusters_probabilities_.items()
+        },
+        "annotators": [_fields(person) for person in result.annotators_],
         "changes": [_of_change(change) for change in result.changes_],
         "n_answers": result.n_answers,
         "revision": result.revision,
+    }
+
+
+def _of_doubt(doubt: Doubt) -> dict[str, Any]:
+    answer = doubt.answer
+    return {
+        "id": answer.id,
+        "edit": answer.edit,
+        "items": _plain(answer.question.ids or ()),
+        "annotator": answer.annotator,
+        "p_wrong": round(doubt.p_wrong, 4),
+        "reason": doubt.reason,
+        "chain": _plain(doubt.chain),
+        "chain_answers": [each.id or each.edit for each in doubt.chain_answers],
     }
 
 
@@ -116,8 +99,14 @@ def _of_change(change: Change) -> dict[str, Any]:
     }
 
 
-def _of_estimate(estimate: Estimate | None) -> list[float] | None:
-    return None if estimate is None else [round(float(value), 4) for value in estimate]
+def _fields(record: Quality | GroupQuality | AnnotatorQuality | Remaining) -> dict[str, Any]:
+    """Return the fields of a named tuple; estimates are lists of their three numbers."""
+    return {
+        name: [round(float(number), 4) for number in value]
+        if isinstance(value, Estimate)
+        else _number(value)
+        for name, value in record._asdict().items()
+    }
 
 
 def _number(value: Any) -> Any:
