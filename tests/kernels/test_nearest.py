@@ -5,7 +5,7 @@ import pytest
 from tests.reference import means as reference
 
 from clew.kernels.means import add_groups, cheapest
-from clew.kernels.nearest import largest_of_rows, nearest_by_products, smallest_of_rows
+from clew.kernels.nearest import keep_nearest, largest_of_rows, smallest_of_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -37,9 +37,10 @@ def test_the_smallest_are_found_in_order(dtype, k, above):
 
 def found(rows, anchors, n_nearest):
     half_squares = ((anchors**2).sum(axis=1) / 2).astype(np.float32)
-    nearest = np.empty((len(rows), n_nearest), np.int32)
-    distance = np.empty((len(rows), n_nearest), np.float32)
-    nearest_by_products(rows @ anchors.T, half_squares, nearest, distance)
+    nearest = np.zeros((len(rows), n_nearest), np.int32)
+    distance = np.full((len(rows), n_nearest), np.inf, np.float32)
+    numbers, own = np.arange(len(anchors)), np.full(len(rows), -1)
+    keep_nearest(rows @ anchors.T, half_squares, numbers, own, nearest, distance)
     return nearest, distance
 
 

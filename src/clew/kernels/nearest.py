@@ -109,15 +109,15 @@ def keep_nearest(
     offset: NDArray[np.floating],
     numbers: NDArray[np.int64],
     own: NDArray[np.int64],
-    nearest: NDArray[np.int64],
-    apart: NDArray[np.float64],
+    nearest: NDArray[np.integer],
+    apart: NDArray[np.floating],
 ) -> None:
     """Merge a block of rows into the lists of nearest rows; in a tie, the first row stays.
 
     IN products (n_lists, n_rows): inner products of the lists' owners with the rows of the block;
     or distances, negated; offset (n_rows,): half of each row's squared length; or zeros. A row is
     nearer if `offset` minus the product is lower; numbers (n_rows,): row numbers of the block; own
-    (n_lists,): row numbers of the owners, which do not enter their own lists.
+    (n_lists,): row numbers of the owners, which do not enter their own lists; -1: none.
     INOUT nearest (n_lists, n): nearest rows so far, the nearest first; apart (n_lists, n): their
     values; inf where there is none yet.
 
@@ -138,35 +138,3 @@ def keep_nearest(
                 apart[at, place] = value
                 nearest[at, place] = numbers[j]
                 limit = apart[at, last]
-
-
-@kernel
-def nearest_by_products(
-    products: NDArray[np.float32],
-    half_squares: NDArray[np.float32],
-    nearest: NDArray[np.int32],
-    distance: NDArray[np.float32],
-) -> None:
-    """Find the anchors nearest to each row, the nearest first, in a tie the lower number.
-
-    IN products (n_rows, n_anchors): inner products of rows and anchors; half_squares (n_anchors,):
-    half of the squared length of each anchor.
-    OUT nearest (n_rows, n_nearest): anchors; `n_nearest` is at most `n_anchors`; distance (n_rows,
-    n_nearest): half of their squared distances, minus half of the row's squared length.
-
-    Time O(n_rows·n_anchors): few anchors are nearer than the farthest that is kept.
-    """
-    last = nearest.shape[1] - 1
-    for row in range(products.shape[0]):
-        nearest[row] = 0  # a valid number even if all distances are NaN
-        distance[row] = np.inf
-        for anchor in range(products.shape[1]):
-            apart = half_squares[anchor] - products[row, anchor]
-            if apart < distance[row, last]:
-                place = last
-                while place > 0 and distance[row, place - 1] > apart:
-                    distance[row, place] = distance[row, place - 1]
-                    nearest[row, place] = nearest[row, place - 1]
-                    place -= 1
-                distance[row, place] = apart
-                nearest[row, place] = anchor

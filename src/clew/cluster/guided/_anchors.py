@@ -13,7 +13,7 @@ from clew._limits import BLOCK_ROWS
 from clew._parallel import blocks, in_threads
 from clew.cluster.guided._latent_classes import Categories
 from clew.kernels.means import add_groups
-from clew.kernels.nearest import nearest_by_products
+from clew.kernels.nearest import keep_nearest
 from clew.kernels.sparse_memberships import (
     add_to_anchors,
     largest_shares,
@@ -110,13 +110,14 @@ def _at_means(rows: Rows, anchors: Rows, n_jobs: int | None) -> Rows:
 def nearest_anchors(rows: Rows, anchors: Rows, n_nearest: int) -> NDArray[np.int32]:
     """Nearest anchors of each row, the nearest first, (n_rows, n_nearest)."""
     half_squares = (anchors**2).sum(axis=1) / 2
-    nearest = np.empty((len(rows), n_nearest), np.int32)
+    nearest = np.zeros((len(rows), n_nearest), np.int32)
     products = np.empty((min(len(rows), PRODUCT_ROWS), len(anchors)), np.float32)
-    distance = np.empty((len(products), n_nearest), np.float32)
+    numbers, own = np.arange(len(anchors)), np.full(len(products), -1)  # no row is an anchor
     for start, end in blocks(len(rows), PRODUCT_ROWS):
         size = end - start
         np.matmul(rows[start:end], anchors.T, out=products[:size])
-        nearest_by_products(products[:size], half_squares, nearest[start:end], distance[:size])
+        apart = np.full((size, n_nearest), np.inf, np.float32)
+        keep_nearest(products[:size], half_squares, numbers, own, nearest[start:end], apart)
     return nearest
 
 
