@@ -66,6 +66,19 @@ def test_ids_are_sorted_paths_within_the_folder(tmp_path):
     assert images.path(1) == tmp_path / "b/1.JPG"
 
 
+def test_links_and_folders_that_are_not_read_are_said(tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    blobs(photos, 2)
+    (photos / "sub").symlink_to(tmp_path)
+    (photos / "out.png").symlink_to(tmp_path / "out.png")
+    corner().save(tmp_path / "out.png")
+    assert dict(read_images(photos).left_out) == {
+        "sub": "is a link that leads out of the folder",
+        "out.png": "is a link that leads out of the folder",
+    }
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 def test_a_file_name_that_is_not_valid_text_is_left_out(tmp_path):
     blobs(tmp_path, 2)

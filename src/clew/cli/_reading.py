@@ -352,7 +352,10 @@ def with_media(rows: Rows, folder: Path, ids: Path | None, cache: Path) -> Rows:
     else:
         names, left_out, _ = find_images(folder)
         if len(names) != len(rows.ids):
-            unread = f" ({len(left_out)} more cannot be read)" if left_out else ""
+            unread = ""
+            if left_out:
+                first = f"{left_out[0].id}: {left_out[0].reason}"
+                unread = f" ({len(left_out)} more cannot be read; {first})"
             raise InvalidDataError(
                 f"{folder} has {len(names):,} images{unread} for {len(rows.ids):,} vectors; name "
                 "them with --ids: one path a line, or a table with columns id and path"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from clew._files import atomic_write
 from clew._parallel import in_threads
-from clew.features._read import READABLE, shown_name
+from clew.features._read import READABLE, files_below
 from clew.items import Item, ItemKind, LeftOut, Media
 
 #: Endings of the names of files, by the kind of item that such a file is.
@@ -40,58 +40,6 @@ def kind_of_folder(folder: Path) -> ItemKind:
     kinds = [kind_of_name(name) for name in names]
     most: ItemKind = max(("image", "sound", "text"), key=kinds.count)
     return most
-
-
-def files_below(folder: Path, root: Path) -> Iterator[str | LeftOut]:
-    """Yield the paths of all files below a folder relative to `root`, in order of their names.
-
-    Hidden files, links out of `root` or to folders, and names that are no valid text are left out.
-    """
-    top = root.resolve()
-
-    def walk(at: Path) -> Iterator[str | LeftOut]:
-        try:
-            with os.scandir(at) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name)
-        except OSError as error:
-            if at == folder:
-                raise
-            yield LeftOut(shown_name(_relative(at, root)), error.strerror or str(error))
-            return
-        for entry in entries:
-            name = _relative(Path(entry.path), root)
-            if entry.name.startswith("."):
-                continue
-            if shown_name(name) != name:
-                yield LeftOut(shown_name(name), "the name is not valid text")
-            elif "\\" in name:
-                yield LeftOut(
-                    name, "the name holds a backslash, which other systems take for a folder"
-                )
-            elif entry.is_symlink() and (reason := _why_not_followed(entry.path, top)):
-                yield LeftOut(name, reason)
-            elif entry.is_dir(follow_symlinks=False):
-                yield from walk(Path(entry.path))
-            elif entry.is_file():
-                yield name
-            else:
-                yield LeftOut(name, "is neither a file nor a folder")
-
-    yield from walk(folder)
-
-
-def _why_not_followed(path: str, top: Path) -> str:
-    """Return why a link is not followed; empty if it leads to a file within the collection."""
-    target = Path(os.path.realpath(path))
-    if not target.exists():
-        return "is a link that leads nowhere"
-    if not target.is_relative_to(top):
-        return "is a link that leads out of the folder"
-    return "is a link to a folder" if target.is_dir() else ""
-
-
-def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()
 
 
 class FileFacts(NamedTuple):

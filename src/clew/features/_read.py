@@ -159,30 +159,70 @@ def read_images(
 def find_images(folder: Path) -> tuple[list[str], list[LeftOut], int]:
     """Find the images of a folder by the endings of their names."""
     ids, left_out, n_others = [], [], 0
-    for name in _files(folder):
+    for name in files_below(folder, folder):
+        if isinstance(name, LeftOut):
+            left_out.append(name)
+            continue
         ending = os.path.splitext(name)[1].lower()
-        if ending not in (*READABLE, *OTHERS):
-            n_others += 1
-        elif ending in OTHERS:
-            left_out.append(LeftOut(shown_name(name), f"{ending} files are not read; save as JPEG"))
-        elif shown_name(name) != name:
-            left_out.append(LeftOut(shown_name(name), "the name of the file is not valid text"))
-        else:
+        if ending in OTHERS:
+            left_out.append(LeftOut(name, f"{ending} files are not read; save as JPEG"))
+        elif ending in READABLE:
             ids.append(name)
+        else:
+            n_others += 1
     return sorted(ids), left_out, n_others
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Yield the relative paths of all files that are not hidden."""
+def files_below(folder: Path, root: Path) -> Iterator[str | LeftOut]:
+    """Yield the paths of all files below a folder relative to `root`, in order of their names.
 
-    def refuse(error: OSError) -> None:
-        if Path(error.filename) == folder:
-            raise error
+    Hidden files, links out of `root` or to folders, and names that are no valid text are left out.
+    """
+    top = root.resolve()
 
-    for above, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        within = Path(above).relative_to(folder)
-        yield from ((within / name).as_posix() for name in files if not name.startswith("."))
+    def walk(at: Path) -> Iterator[str | LeftOut]:
+        try:
+            with os.scandir(at) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            if at == folder:
+                raise
+            yield LeftOut(shown_name(_relative(at, root)), error.strerror or str(error))
+            return
+        for entry in entries:
+            name = _relative(Path(entry.path), root)
+            if entry.name.startswith("."):
+                continue
+            if shown_name(name) != name:
+                yield LeftOut(shown_name(name), "the name is not valid text")
+            elif "\\" in name:
+                yield LeftOut(
+                    name, "the name holds a backslash, which other systems take for a folder"
+                )
+            elif entry.is_symlink() and (reason := _why_not_followed(entry.path, top)):
+                yield LeftOut(name, reason)
+            elif entry.is_dir(follow_symlinks=False):
+                yield from walk(Path(entry.path))
+            elif entry.is_file():
+                yield name
+            else:
+                yield LeftOut(name, "is neither a file nor a folder")
+
+    yield from walk(folder)
+
+
+def _why_not_followed(path: str, top: Path) -> str:
+    """Return why a link is not followed; empty if it leads to a file within the collection."""
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        return "is a link that leads nowhere"
+    if not target.is_relative_to(top):
+        return "is a link that leads out of the folder"
+    return "is a link to a folder" if target.is_dir() else ""
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
 
 
 def shown_name(name: str) -> str:
