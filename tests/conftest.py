@@ -104,6 +104,9 @@ def few_partitions(n_sampled: int = 4) -> Iterator[None]:
             patch.setattr(module, "N_PARTITIONS", n_sampled)
         if not is_good:
             patch.setattr(guided._Search, "few", _one)
+            patch.setattr(guided._Search, "_after_merges", lambda search, one: one)
+            patch.setattr(guided._Search, "doubting", lambda search, starts: [])
+            patch.setattr(guided, "N_TREES", 10)
         yield
 
 

@@ -190,18 +190,6 @@ def test_the_tree_holds_the_groups(case, of_pairs, of_graded, of_identities):
     assert len(np.unique(fcluster(model.tree_, 2, "maxclust"))) == 2
 
 
-def test_the_number_is_uncertain_if_answers_do_not_determine_it():
-    y = classes(3)
-    X = np.random.RandomState(3).normal(size=(N_ROWS, 2)) + 3 * np.eye(3)[y][:, :2]
-    few = Constraints.from_labels(y, n_pairs=12, random_state=0)
-    many = Constraints.from_labels(y, n_pairs=400, random_state=0)
-    unsure, sure = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (few, many))
-    assert max(unsure.n_clusters_probabilities_.values()) < 0.6
-    assert max(sure.n_clusters_probabilities_, key=sure.n_clusters_probabilities_.get) == 3
-    assert sum(sure.n_clusters_probabilities_.values()) == pytest.approx(1)
-    assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
-
-
 def test_new_rows_need_features(of_pairs):
     with pytest.raises(InvalidArgumentError, match="without X"):
         of_pairs.predict(np.eye(N_ROWS))

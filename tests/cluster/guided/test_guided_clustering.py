@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from clew import Constraints, Question
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._unconstrained import _default_members
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import InvalidParameterError, ReversedAnswersWarning
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle
 
@@ -193,3 +193,22 @@ def test_few_answers_with_wrong_ones_do_not_break_up_groups(n_clusters):
     known = Constraints.from_labels(y[chosen], n_pairs=100, error=0.1, random_state=1)
     model = GuidedClustering(n_clusters, random_state=0).fit(X[chosen], constraints=known)
     assert score(model, y[chosen]) > 0.65  # .45 and .47 if coherence has no weight
+
+
+def test_the_number_is_uncertain_if_answers_do_not_determine_it():
+    y = np.random.RandomState(3).permutation(np.arange(90) % 3)
+    X = np.random.RandomState(3).normal(size=(90, 2)) + 3 * np.eye(3)[y][:, :2]
+    few = Constraints.from_labels(y, n_pairs=12, random_state=0)
+    many = Constraints.from_labels(y, n_pairs=400, random_state=0)
+    unsure, sure = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (few, many))
+    assert max(unsure.n_clusters_probabilities_.values()) < 0.6
+    assert max(sure.n_clusters_probabilities_, key=sure.n_clusters_probabilities_.get) == 3
+    assert sum(sure.n_clusters_probabilities_.values()) == pytest.approx(1)
+    assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
+
+
+def test_swapped_answers_that_join_all_rows():
+    known = Constraints.from_labels(CULTIVARS, 100, error=1.0, random_state=0)
+    with pytest.warns(ReversedAnswersWarning, match="swapped"):
+        model = GuidedClustering(random_state=0).fit(WINE, constraints=known)
+    assert model.n_clusters_ == 1

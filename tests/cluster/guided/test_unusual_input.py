@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.datasets import load_wine, make_blobs
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -208,14 +208,6 @@ def test_questions_that_were_answered_very_often(fitted, blobs):
     model = fitted(blobs.X, known, pool=pool)
     assert model.answer_posterior_.pairs.shape == (len(every),)
     assert model.confusion_.error_rates_ == pytest.approx([0.25, 0.25], abs=0.05)
-
-
-def test_swapped_answers_that_join_all_rows():
-    X, y = load_wine(return_X_y=True)
-    known = Constraints.from_labels(y, 100, error=1.0, random_state=0)
-    with pytest.warns(ReversedAnswersWarning, match="swapped"):
-        model = GuidedClustering(random_state=0).fit(X, constraints=known)
-    assert model.n_clusters_ == 1
 
 
 def test_answers_that_all_contradict_the_features(fitted, blobs):
