@@ -99,6 +99,7 @@ def few_partitions(n_sampled: int = 4) -> Iterator[None]:
             patch.setattr(guided, name, value)
         patch.setattr(guided, "N_SPLITS", int(is_good))
         patch.setattr(guided, "THRESHOLDS", (0.0,))
+        patch.setattr(guided, "N_TREES", 10)
         patch.setattr(annealing, "TEMPERATURES", np.geomspace(4.0, 0.3, 15 if is_good else 8))
         for module in (_posterior, _model):
             patch.setattr(module, "N_PARTITIONS", n_sampled)
@@ -106,7 +107,6 @@ def few_partitions(n_sampled: int = 4) -> Iterator[None]:
             patch.setattr(guided._Search, "few", _one)
             patch.setattr(guided._Search, "_after_merges", lambda search, one: one)
             patch.setattr(guided._Search, "doubting", lambda search, starts: [])
-            patch.setattr(guided, "N_TREES", 10)
         yield
 
 

@@ -83,18 +83,12 @@ class WithoutScore(GuidedClustering):
 
 ESTIMATORS = [
     ClustRF(n_trees=10),
-    ClustRF(n_trees=10, proximity="leaf"),
     COPRF(n_trees=10),
-    COPRF(n_trees=10, mode="hard", proximity="adaptive"),
     SpectralClustering(3),
-    SpectralClustering(3, affinity="nearest_neighbors"),
     SimilarityClustering(COPRF(n_trees=10), SpectralClustering(3)),
-    SimilarityClustering(ClustRF(n_trees=10), SpectralClustering(3)),
-    SimilarityClustering(E2CP(), SpectralClustering(3)),
     AdaptiveKNN(),
     AdaptiveKNN(metric="precomputed"),
     E2CP(),
-    E2CP(ClustRF(n_trees=10), form="sparse"),
     E2CP("precomputed"),
     SpectralLearning(),
     LinkedAffinity(),
@@ -104,23 +98,17 @@ ESTIMATORS = [
     ConsensusKNN(),
     ConsensusKNN("precomputed"),
     ConstrainedLinkage(3),
-    ConstrainedLinkage(3, linkage="ward"),
     ConstrainedLinkage(3, metric="precomputed"),
     HACC(3, n_runs=5, random_state=0),
     COPKMeans(3),
-    COPKMeans(3, algorithm="paper"),
     COPKMeans(3, metric="precomputed"),
     CorrelationClustering(3),
     DCRC(3),
     WithoutScore(3),
-    DCRC(3, kernel="adaptive"),
     PCKMeans(3),
     MPCKMeans(3),
-    MPCKMeans(3, diagonal=False, per_cluster=True),
     KernelKMeans(3),
-    KernelKMeans(3, batch_size=64),
     KernelKMeans(3, kernel="precomputed"),
-    KernelKMeans(3, kernel=Gaussian()),
     KernelMeanShift(),
     KernelMeanShift(kernel="precomputed"),
     KMedoids(3),
@@ -132,22 +120,39 @@ ESTIMATORS = [
     SSSVaD(3),
     KISSME(),
     MMC(),
-    MMC(diagonal=True),
     LSML(),
     SparseLP(),
     SKLR(),
-    SKLR(kernel="fourier", rank=20),
     SKLR(kernel="precomputed", slack="none"),
     SKMS(),
     WithoutQuestions(),
-    WithoutQuestions(features="ridge"),
     ITML(),
-    ITML(prior="covariance"),
     DistLQP(),
     DistanceClustering(clusterer=COPKMeans(3, metric="precomputed"), metric="euclidean"),
     DistLQP(metric="euclidean"),
     ShortestPaths(),
     ShortestPaths("euclidean"),
+]
+
+
+#: Of classes that are checked above with the same kind of input.
+OTHER_SETTINGS = [
+    ClustRF(n_trees=10, proximity="leaf"),
+    COPRF(n_trees=10, mode="hard", proximity="adaptive"),
+    SpectralClustering(3, affinity="nearest_neighbors"),
+    SimilarityClustering(ClustRF(n_trees=10), SpectralClustering(3)),
+    SimilarityClustering(E2CP(), SpectralClustering(3)),
+    E2CP(ClustRF(n_trees=10), form="sparse"),
+    ConstrainedLinkage(3, linkage="ward"),
+    COPKMeans(3, algorithm="paper"),
+    DCRC(3, kernel="adaptive"),
+    MPCKMeans(3, diagonal=False, per_cluster=True),
+    KernelKMeans(3, batch_size=64),
+    KernelKMeans(3, kernel=Gaussian()),
+    MMC(diagonal=True),
+    SKLR(kernel="fourier", rank=20),
+    WithoutQuestions(features="ridge"),
+    ITML(prior="covariance"),
 ]
 
 
@@ -171,7 +176,11 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
 
 
 # Not `parametrize_with_checks`: it makes 3,000 tests, which take longer to count than to run.
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: " ".join(str(one).split()))
+@pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHER_SETTINGS)],
+    ids=lambda one: " ".join(str(one).split()),
+)
 def test_scikit_learn_checks(estimator: BaseEstimator) -> None:
     reasons = expected_failures(estimator)
     done = check_estimator(estimator, expected_failed_checks=reasons, on_fail=None, on_skip=None)

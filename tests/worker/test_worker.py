@@ -303,10 +303,10 @@ def test_an_edit_is_learned_and_survives(store: Store, learned: Worker) -> None:
 
 def test_the_map_keeps_neighbors_together_and_groups_apart() -> None:
     random = np.random.RandomState(1)
-    labels = np.arange(900) % 6
-    wide = random.randn(900, 20) + 6 * np.eye(6, 20)[labels]
-    xy = places(wide, labels, np.ones(900))
-    some = random.permutation(900)[:400]
+    labels = np.arange(600) % 6
+    wide = random.randn(600, 20) + 6 * np.eye(6, 20)[labels]
+    xy = places(wide, labels, np.ones(600))
+    some = random.permutation(600)[:300]
     assert trustworthiness(wide[some], xy[some], n_neighbors=12) > 0.8
     centers = np.array([np.median(xy[labels == group], axis=0) for group in range(6)])
     nearest = ((xy[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)

@@ -96,10 +96,10 @@ def test_a_constant_feature_has_no_weight_under_the_covariance() -> None:
 
 
 def test_thousands_of_close_pairs_end_in_a_positive_definite_metric() -> None:
-    rows, _ = make_blobs(200, 8, centers=2, cluster_std=6.0, random_state=0)
-    close = np.repeat(rows, 2, axis=0) + np.random.default_rng(0).normal(size=(400, 8)) * 1e-4
-    known = Constraints.from_labels(np.arange(400) % 2, 3000, random_state=0)
-    known += Constraints.from_pairs(cannot_link=np.arange(400).reshape(-1, 2), n_samples=400)
+    rows, _ = make_blobs(120, 8, centers=2, cluster_std=6.0, random_state=0)
+    close = np.repeat(rows, 2, axis=0) + np.random.default_rng(0).normal(size=(240, 8)) * 1e-4
+    known = Constraints.from_labels(np.arange(240) % 2, 2000, random_state=0)
+    known += Constraints.from_pairs(cannot_link=np.arange(240).reshape(-1, 2), n_samples=240)
     model = ITML(random_state=0).fit(close, constraints=known)
     assert abs(model.duality_gap_) < 1e-3
     assert np.linalg.eigvalsh(model.metric_)[0] > 0
