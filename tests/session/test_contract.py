@@ -308,6 +308,13 @@ class TestSnapshot:
         assert again.answers == going.answers
         assert np.array_equal(again.labels(), going.labels())
 
+    def test_a_short_time_to_learn_is_enough_for_what_was_learned_before(self) -> None:
+        going = session(strategy="guided").run(oracle(), 50)
+        again = Session.restore(X, going.snapshot(), going.log, ids=IDS)
+        assert again.learn(budget_s=0) == 0
+        assert session(strategy="guided").tell(going.answers).learn(budget_s=0) > 0
+        assert again.ask(3, annotator="ann") == going.ask(3, annotator="ann")
+
     @pytest.mark.parametrize("seed", [None, np.random.RandomState(3), np.int64(3)])
     def test_it_holds_the_parameters_also_a_seed_that_was_drawn(self, seed):
         going = Session(X, n_clusters=4, kinds=["pair", "which_of"], random_state=seed)

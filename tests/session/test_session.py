@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.session.small import IDS, N, Y, oracle, session
+from tests.session.small import IDS, N, X, Y, oracle, session
 
 import clew
-from clew import Answer, Question
+from clew import Answer, GuidedClustering, Question
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score
 from clew.questions import Guided, MostProbable
@@ -341,3 +341,24 @@ print(peak() - before)
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
     assert float(done.stdout) < 300
+
+
+def test_fit_all_is_the_fit_of_the_result_and_may_be_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fits: list[int] = []
+    fit = GuidedClustering.fit
+
+    def spy(self: GuidedClustering, X: Any, y: Any = None, **data: Any) -> GuidedClustering:
+        fits.append(len(X))
+        return fit(self, X, y, **data)
+
+    monkeypatch.setattr(GuidedClustering, "fit", spy)
+    asking = session(strategy="guided").run(oracle(), 20)
+    before = asking.result().labels_
+    model = asking.fit_all()
+    assert fits == [N]
+    assert np.array_equal(model.labels_, before)
+    model.set_params(n_clusters=2).fit(X)
+    assert np.array_equal(asking.result().labels_, before)
+    assert asking.fit_all().n_clusters is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -88,8 +89,10 @@ class Chooser:
     ) -> None:
         self.strategy = strategy
         self._items, self._model, self._n_examples = items, model, n_examples
-        self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
+        self._settled: tuple[tuple[Answer, ...], GuidedClustering | None] | None = None
         self.n_learned = 0
+        #: Number of entries that a saved state follows from, which is of no use to fewer.
+        self.n_saved = 0
         self.barred = Barred(frozenset(), frozenset(), ())
         self.edits: list[RowEdit] = []
         self.rules: list[Rule] = []
@@ -106,7 +109,8 @@ class Chooser:
         end = None if budget_s is None else time.monotonic() + budget_s
         n_entries = len(log.entries)
         while self.n_learned < n_entries:
-            n = n_entries if end is None else min(n_entries, self.n_learned + PORTION)
+            n_next = max(self.n_learned + PORTION, self.n_saved)
+            n = n_entries if end is None else min(n_entries, n_next)
             self._learn(log, n, checks)
             if end is not None and time.monotonic() >= end:
                 return
@@ -176,9 +180,10 @@ class Chooser:
         answers = self.strategy.answers
         if self._settled is None or self._settled[0] != answers:
             self._settled = answers, self.fitted(answers)
-        return self._settled[1]
+        model = self._settled[1]
+        return None if model is None else model.result_
 
-    def fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
+    def fitted(self, answers: Sequence[Answer]) -> GuidedClustering | None:
         """Fit `GuidedClustering` to answers; None where the strategy has groups of its own."""
         items = self._items
         known = Constraints.from_answers(answers, n_samples=len(items.ids))
@@ -187,11 +192,15 @@ class Chooser:
         )
         if self.strategy.has_own_groups or not (is_informative or items.is_known):
             return None
-        return self._fit(items.X if items.is_known else None, known).result_
+        return self._fit(items.X if items.is_known else None, known)
 
     def fitted_to_all(self) -> GuidedClustering:
         """Fit `GuidedClustering` to all rows of a Dask array; of others, to the items."""
         items, answers = self._items, self.strategy.answers
+        if items.whole is None and self.settled() is not None:
+            assert self._settled is not None
+            assert self._settled[1] is not None
+            return copy(self._settled[1])
         known = Constraints.from_answers(answers, n_samples=len(items.ids))
         if items.whole is None:
             return self._fit(items.X if items.is_known else None, known)

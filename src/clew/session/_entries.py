@@ -421,9 +421,9 @@ def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[int, int, int]]:
 
 def _labels(model: Chooser, answers: list[Answer], said: list[Answer]) -> NDArray[np.int64]:
     """Return the groups with further answers; the model is as before."""
-    settled = model.fitted([*answers, *said])
-    if settled is not None:
-        return np.array(settled.labels, np.int64)
+    fitted = model.fitted([*answers, *said])
+    if fitted is not None:
+        return np.array(fitted.labels_, np.int64)
     strategy = model.strategy
     try:
         return strategy.learn([*answers, *said]).labels().copy()

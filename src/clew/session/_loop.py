@@ -278,10 +278,11 @@ class Loop:
             self._chooser = self._chooser.with_items(items, strategy)
             self._ahead = []
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Let the strategy continue from a saved state; nothing was learned yet."""
+    def set_state(self, state: Mapping[str, Any], n_entries: int) -> None:
+        """Let the strategy continue from the state after some entries; nothing was learned yet."""
         with self._modeling:
             self._chooser.strategy.set_state(state)
+            self._chooser.n_saved = n_entries
 
     def named(self, question: Question) -> Question:
         """Add the ids of its rows to a question."""

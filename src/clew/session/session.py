@@ -508,7 +508,7 @@ class Session(LoggedEntries):
         session.apply(log)
         with session._loop.recording:
             resume(session._loop, header, log)
-            session._loop.set_state(state)
+            session._loop.set_state(state, header["n_entries"])
         return session
 
     def release(self, annotator: str) -> Self:
