@@ -156,7 +156,7 @@ def test_answers_are_counted_and_the_doubtful_ones_are_written_to_a_file(run, X,
     assert [row["n_answers"] for row in rows[:5]] == ["2", "1", "0", "1", "1"]
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
     assert (here / "groups.doubtful.csv").read_text().splitlines()[0] == (
-        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,weight,p_wrong"
+        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,weight,p_wrong,line"
     )
 
 
@@ -174,6 +174,7 @@ def test_wrong_answers_are_the_first_in_the_file_of_doubtful_ones(run, X, here):
     assert {row["annotator"] for row in doubted[:3]} == {"liar"}
     pairs = {(int(row["i"]), int(row["j"])) for row in doubted[:3]}
     assert pairs == {tuple(pair) for pair in said[lies, :2].tolist()}
+    assert {int(row["line"]) for row in doubted[:3]} == {at + 2 for at in lies}
     probabilities = [float(row["p_wrong"]) for row in doubted]
     assert probabilities == sorted(probabilities, reverse=True)
     assert min(probabilities) > 0.5

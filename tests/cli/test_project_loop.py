@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.cli.projects import clew, pair
 
-from clew import Session
+from clew import Constraints, Session
 from clew.answers import Answer, Edit, Question
 from clew.collections import Project
 
@@ -117,6 +117,56 @@ def test_every_reader_has_the_same_groups_and_doubts(here):
     assert len({frozenset(each) for each in doubts.values()}) == 1, doubts
     assert len(doubts["review"]) == facts["doubtful"]
     assert len(rows((here / "d.csv").read_text())) >= facts["doubtful"]
+
+
+def test_doubts_about_imported_answers_name_the_line_of_the_file_and_no_time(project, here):
+    (here / "one.csv").write_text("id_i,id_j,answer,who\nc0,c1,same,ann\nb0,c0,same,eve\n")
+    (here / "two.csv").write_text("who,id_i,id_j,answer\n\neve,b1,c1,same\neve,b2,b3,same\n")
+    asked = {"version": 1, "id": "e1", "question": "q1", "kind": "pair", "items": ["b2", "c2"]}
+    asked |= {"answer": "same", "annotator": "eve"}
+    timed = {**asked, "id": "e2", "items": ["b4", "c4"], "time": "2026-03-01T10:05:00.000Z"}
+    (here / "log.jsonl").write_text(f"{json.dumps(asked)}\n{json.dumps(timed)}\n")
+    for name in ("one.csv", "two.csv", "log.jsonl"):
+        assert clew("import", "answers", name, "-p", project).exit_code == 0
+    done = clew("group", "-p", project, "-q", "--doubtful", "d.csv")
+    assert done.exit_code == 0, done.output
+    places = {
+        frozenset((row["id_i"], row["id_j"])): (row["file"], row["line"])
+        for row in rows((here / "d.csv").read_text())
+    }
+    expected = {
+        frozenset(("b0", "c0")): ("one.csv", "3"),
+        frozenset(("b1", "c1")): ("two.csv", "3"),
+        frozenset(("b2", "c2")): ("log.jsonl", "1"),
+        frozenset(("b4", "c4")): ("", ""),
+        frozenset(("a0", "b0")): ("", ""),
+    }
+    assert places.items() >= expected.items()
+    text = clew("review", "-p", project, "--no-preview").stdout
+    for i, j, said in re.findall(r"\d+ of \d+: (\w+), (\w+)\n(.+)", text):
+        file, line = expected.get(frozenset((i, j)), ("", ""))
+        assert (f" same ({file}, line {line});" in said) == (" at " not in said) == bool(file)
+    for row in rows(exported(project, "doubtful")):
+        assert bool(row["time"]) != bool(row["line"])
+    (here / "one.csv").write_text("id_i,id_j,answer,who\nc3,c4,same,ann\nc0,c1,same,ann\n")
+    again = clew("import", "answers", "one.csv", "-p", project).stderr
+    assert "1 imported" in again
+    assert "1 were there already" in again
+
+
+def test_import_reads_every_table_of_answers_that_group_reads(project, here):
+    Constraints.from_pairs(must_link=[("c0", "c1")], ids=["c0", "c1"]).to_jsonl("table.jsonl")
+    done = clew("import", "answers", "table.jsonl", "-p", project)
+    assert "1 line, 1 imported" in done.stderr, done.output
+    trials = "rater 1,links,Mitte,rechts,Antwort\neve,a0,a1,c0,rechts\neve,a0,a1,b0,\n"
+    (here / "trials.csv").write_text(trials, encoding="utf-8")
+    said = ("--item-columns", "links,Mitte,rechts", "--answer-column", "antwort")
+    done = clew("import", "answers", "trials.csv", "-p", project, *said, "--kind", "odd-one-out")
+    assert "1 line without an answer skipped" in done.stderr, done.output
+    assert "1 line, 1 imported" in done.stderr
+    done = clew("import", "answers", "table.jsonl", "-p", project, "--kind", "pair")
+    assert done.exit_code == 2
+    assert "--kind is about a table of answers, clew import answers ANSWERS.csv" in done.output
 
 
 def exported(project, what):

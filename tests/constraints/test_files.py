@@ -1,6 +1,7 @@
 """Files and frames of answers: what is written is read back; files that people write."""
 
 import json
+import pickle
 import sys
 from gzip import compress
 
@@ -409,3 +410,23 @@ def test_the_message_without_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):
         Constraints(5).to_frame()
+
+
+def test_answers_know_the_line_of_their_file(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        'kind,i,j,k,answer,annotator\n\npair,0,1,,same,"two\nlines"\ntriplet,0,1,2,first,\n'
+        "most_central,0,1,2,second,\npair,2,3,,different,\n"
+    )
+    read = Constraints.read_csv(path, n_samples=4)
+    pairs, triplets, _ = read.tables
+    assert pairs.lines.tolist() == [3, 7]
+    assert triplets.lines.tolist() == [5, 6, 6]
+    assert read.subset([2, 3]).tables[0].lines.tolist() == [7]
+    assert read.as_pairs().tables[0].lines.tolist()[:2] == [3, 7]
+    read.to_jsonl(tmp_path / "a.jsonl")
+    again = Constraints.read_jsonl(tmp_path / "a.jsonl", n_samples=4)
+    assert [table.lines.tolist() for table in again.tables] == [[1, 2], [3, 4, 5], []]
+    assert again == read
+    assert not Constraints.from_pairs(must_link=[(0, 1)], n_samples=2).tables[0].lines.any()
+    assert pickle.loads(pickle.dumps(read)).tables[0].lines.tolist() == [3, 7]

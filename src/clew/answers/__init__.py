@@ -49,6 +49,7 @@ from clew.answers._records import (
     Entry,
     Question,
     Retraction,
+    line_of as line_of,
     new_id as new_id,
     now as now,
 )

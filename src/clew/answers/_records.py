@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -502,6 +503,16 @@ def _check_texts(entry: Entry) -> None:
         value = getattr(entry, name, "")
         if not isinstance(value, str) and not (name == "revokes" and value is None):
             raise InvalidConstraintsError(f"{name} must be a string, got {value!r}")
+
+
+#: Source of an entry that `clew import` has read from a line that has no time.
+IMPORTED: Final = re.compile(r"clew import (.+), line ([0-9]+)")
+
+
+def line_of(entry: Entry) -> tuple[str, int]:
+    """File and line of an entry that was imported without a time; its time is none of its own."""
+    found = IMPORTED.fullmatch(entry.source)
+    return ("", 0) if found is None else (found[1], int(found[2]))
 
 
 def new_id() -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from clew._estimators import Clusterer
 from clew._files import check_regular, text_of
-from clew.answers import Answer, Kind, as_table_answers, last_answers
+from clew.answers import Answer, Kind, as_table_answers, last_answers, line_of
 from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._groups import (
     Doubted,
@@ -443,14 +443,15 @@ def _about_groups(
 
 def _doubted(store: Store, evidence: Sequence[Answer]) -> list[Doubted]:
     """Find the doubtful entries of a store among the answers that were learned."""
-    p_wrong = {doubt.entry.id: doubt.p_wrong for doubt in doubts_of(store)}
+    doubts = {doubt.entry.id: doubt for doubt in doubts_of(store)}
     n_before = Counter[Kind]()
     found = []
     for answer in as_table_answers(evidence):
         kind = answer.question.kind
         name = answer.edit or answer.id
-        if name in p_wrong and answer.is_evidence:
-            found.append(Doubted(kind, n_before[kind], p_wrong[name]))
+        if name in doubts and answer.is_evidence:
+            file, line = line_of(doubts[name].entry)
+            found.append(Doubted(kind, n_before[kind], doubts[name].p_wrong, line, file))
         n_before[kind] += 1
     return sorted(found, key=lambda one: -one.p_wrong)
 

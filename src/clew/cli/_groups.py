@@ -32,7 +32,8 @@ from clew.trust.doubts import DOUBT
 
 GROUP_COLUMNS = ("id", "group", "name", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
-    "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
+    "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong",
+    "line",
 )  # fmt: skip
 
 
@@ -43,6 +44,10 @@ class Doubted(NamedTuple):
     at: int
     """Its position among the answers of that kind."""
     p_wrong: float
+    line: int
+    """Line of the file that it is on; 0: it is not from a file."""
+    file: str = ""
+    """Name of the file, of a project's answers."""
 
 
 class Groups(NamedTuple):
@@ -107,8 +112,8 @@ def find_groups(
     tables = (answers.pairs, answers.triplets, answers.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
     doubted = [
-        Doubted(kind, at, float(doubt[at]))
-        for kind, doubt in zip(KINDS, _doubts(model), strict=False)
+        Doubted(table.kind, at, float(doubt[at]), int(table.lines[at]))
+        for table, doubt in zip(answers.tables, _doubts(model), strict=False)
         for at in np.flatnonzero(doubt > DOUBT).tolist()
     ]
     doubted.sort(key=lambda one: -one.p_wrong)
@@ -171,10 +176,11 @@ def groups_csv(ids: list[str], groups: Groups) -> str:
 def doubtful_csv(
     id_of: Callable[[int], str], answers: Constraints, doubted: Iterable[Doubted]
 ) -> str:
-    """Format the answers that look wrong as CSV, the most doubtful first."""
-    tables = {table.kind: table for table in answers.tables}
+    """Format the answers that look wrong as CSV, the most doubtful first; with files if several."""
+    tables, doubted = {table.kind: table for table in answers.tables}, list(doubted)
+    has_files = len({one.file for one in doubted}) > 1
     lines = []
-    for kind, at, p_wrong in doubted:
+    for kind, at, p_wrong, line, file in doubted:
         asked = tables[kind]
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
         rows = asked.rows[at].tolist()
@@ -182,8 +188,9 @@ def doubtful_csv(
         answer, who = words[int(asked.answers[at])], answers.annotators[asked.annotators[at]]
         weight = repr(float(asked.weights[at]))
         named = (*rows, *blank, *map(id_of, rows), *blank)
-        lines.append((kind, *named, answer, who, weight, p_wrong))
-    return csv_text(DOUBTFUL_COLUMNS, lines)
+        place = (line or "", *([file] * has_files))
+        lines.append((kind, *named, answer, who, weight, p_wrong, *place))
+    return csv_text((*DOUBTFUL_COLUMNS, *(["file"] * has_files)), lines)
 
 
 def _doubts(model: Model) -> tuple[NDArray[np.float64], ...]:

@@ -229,6 +229,43 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorated
 
 
+#: Options that name the columns of a table of answers, in the order of `Layout`.
+ANSWER_COLUMNS = ("item_columns", "answer_column", "annotator_column", "kind")
+answer_columns_options = together(
+    click.option(
+        "--item-columns",
+        type=Names(),
+        metavar="NAME,NAME[,NAME]",
+        help="Columns of ANSWERS.csv with the ids of the items of a question.  [default: "
+        "id_i,id_j,id_k; others are recognized if there is one reading]",
+    ),
+    click.option(
+        "--answer-column",
+        metavar="NAME",
+        help="Column of ANSWERS.csv with the answer: a word, the id of the item that was chosen, "
+        "or the name of its column.",
+    ),
+    click.option(
+        "--annotator-column", metavar="NAME", help="Column of ANSWERS.csv with who answered."
+    ),
+    click.option(
+        "--kind",
+        metavar="KIND",
+        help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column "
+        "kind, or pair if there are two items]",
+    ),
+)
+
+
+def check_answer_columns(options: dict[str, Any], path: Path | None, table: str) -> None:
+    """Refuse names of columns where no table of answers is read."""
+    for name in ANSWER_COLUMNS:
+        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a table of answers, {table}"
+            )
+
+
 def n_groups_option(words: str) -> Callable[[F], F]:
     """Return the option for the number of groups."""
     return click.option("-k", "--n-groups", type=click.IntRange(min=1), help=words)

@@ -13,8 +13,9 @@ from clew.cli._options import (
     INPUT,
     OUTPUT,
     PROJECT,
-    Names,
     NamesOrFile,
+    answer_columns_options,
+    check_answer_columns,
     check_outputs,
     check_standardize,
     is_given,
@@ -90,26 +91,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     help="Answers: a table with the columns kind,id_i,id_j,id_k,answer,annotator,weight, or with "
     "row numbers from 0 in i,j,k in place of ids.",
 )
-@click.option(
-    "--item-columns",
-    type=Names(),
-    metavar="NAME,NAME[,NAME]",
-    help="Columns of ANSWERS.csv with the ids of the items of a question.  [default: "
-    "id_i,id_j,id_k; others are recognized if there is one reading]",
-)
-@click.option(
-    "--answer-column",
-    metavar="NAME",
-    help="Column of ANSWERS.csv with the answer: a word, the id of the item that was chosen, or "
-    "the name of its column.",
-)
-@click.option("--annotator-column", metavar="NAME", help="Column of ANSWERS.csv with who answered.")
-@click.option(
-    "--kind",
-    metavar="KIND",
-    help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind, or "
-    "pair if there are two items]",
-)
+@answer_columns_options
 @click.option("--method", type=click.Choice(METHODS), default="guided", help=METHOD_HELP)
 @output_option("GROUPS.csv", "Where to write the groups.  [default: the standard output]")
 @click.option(
@@ -242,12 +224,7 @@ def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     is_file = options["project"] is None
     if options["constraints"] is None and options["doubtful"] is not None and is_file:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
-    path = options["constraints"]
-    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
-        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
-            )
+    check_answer_columns(options, options["constraints"], "--answers ANSWERS.csv")
     if not is_file:
         for name in ("seed", "standardize", "drop"):
             if method == "guided" and is_given(ctx, name):

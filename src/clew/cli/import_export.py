@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -15,14 +16,24 @@ from zipfile import ZipFile, is_zipfile
 
 import click
 
-from clew.cli._options import PROJECT, QUIET, copy_vectors, output_option, project_and_store
+from clew.cli._options import (
+    ANSWER_COLUMNS,
+    PROJECT,
+    QUIET,
+    answer_columns_options,
+    check_answer_columns,
+    copy_vectors,
+    output_option,
+    project_and_store,
+)
 from clew.cli._words import INTERRUPTED, counted, printable
-from clew.exceptions import FileFormatError
+from clew.exceptions import ClewWarning, FileFormatError
 
 if TYPE_CHECKING:
     from clew.answers import Entry
     from clew.cli._words import Words
     from clew.collections import Project
+    from clew.constraints._files import Layout
     from clew.exports import Step
     from clew.items import Item
     from clew.store import Store
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
 @click.argument("what", type=click.Choice(["answers", "all"]))
 @click.argument("file", metavar="F", type=click.Path(exists=True, path_type=Path))
 @PROJECT
+@answer_columns_options
 @click.option("--dry-run", is_flag=True, help="Check the file, and import nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
 @QUIET
@@ -39,12 +51,14 @@ def import_(what: str, file: Path, project: Path | None, dry_run: bool, **option
     """Read answers into a project, or all that clew export all has written.
 
     Answers are JSON lines, as clew ask and clew export answers write them, or a table with the
-    columns kind, id_i, id_j, id_k, answer, annotator and weight. If one of them names an item that
+    columns kind, id_i, id_j, id_k, answer, annotator and weight; other columns are recognized if
+    there is one reading. If one of them names an item that
     the project lacks, nothing is imported. The same answers again change nothing.
 
     \b
     clew import answers answers.jsonl --dry-run
     clew import answers answers.csv
+    clew import answers trials.csv --item-columns left,middle,right --answer-column response
     clew import all everything
     clew import all all.zip
     """  # noqa: D301 - click's mark for lines to keep
@@ -55,6 +69,9 @@ def import_(what: str, file: Path, project: Path | None, dry_run: bool, **option
     if (what == "all") != (file.is_dir() or is_zip):
         form = "a folder of clew export all, or its zip" if what == "all" else "a file of answers"
         raise click.UsageError(f"clew import {what} reads {form}, and {file} is none")
+    check_answer_columns(
+        options, None if what == "all" else file, "clew import answers ANSWERS.csv"
+    )
     with ExitStack() as stack:
         opened, store = stack.enter_context(project_and_store(project))
         if what == "all":
@@ -64,13 +81,22 @@ def import_(what: str, file: Path, project: Path | None, dry_run: bool, **option
                 stack.enter_context(ZipFile(file)).extractall(folder)
             facts = _import_all(folder, file, opened, store, words, dry_run=dry_run)
         else:
-            facts = _answers(file, store, words, dry_run=dry_run)
+            from clew.constraints._files import Layout
+
+            layout = Layout(*(options[name] for name in ANSWER_COLUMNS))
+            facts = _answers(file, layout, store, words, dry_run=dry_run)
     if options["as_json"]:
         click.echo(json.dumps(facts | {"dry_run": dry_run}, ensure_ascii=False))
 
 
-def _answers(file: Path, store: Store, words: Words, *, dry_run: bool) -> dict[str, Any]:
-    entries = read_entries(file, store.item_ids())
+def _answers(
+    file: Path, layout: Layout, store: Store, words: Words, *, dry_run: bool
+) -> dict[str, Any]:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ClewWarning)
+        entries = read_entries(file, store.item_ids(), layout)
+    for warning in warned:
+        words.say(str(warning.message))
     if dry_run:
         there = {each.entry.id for each in store.log()}
         n = sum(not entry.id or entry.id not in there for entry in entries)
@@ -92,12 +118,13 @@ def _answers(file: Path, store: Store, words: Words, *, dry_run: bool) -> dict[s
     return {"lines": len(entries), "new": n_new, "statuses": dict(statuses)}
 
 
-def read_entries(file: Path, ids: Sequence[str]) -> list[Entry]:
+def read_entries(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
     """Read answers, edits and retractions; refuse them all if one names an unknown item."""
     from clew.answers import items_of, parse_log
+    from clew.answers._log import is_log
 
-    if file.suffix.lower() != ".jsonl":
-        return _of_table(file, ids)
+    if file.suffix.lower() != ".jsonl" or not is_log(file):
+        return _of_table(file, ids, layout)
     lines = parse_log(file.read_bytes(), file).lines
     known = set(ids)
     unknown: Counter[str] = Counter()
@@ -111,19 +138,31 @@ def read_entries(file: Path, ids: Sequence[str]) -> list[Entry]:
             f"{file}: {n:,} of {len(lines):,} lines name items that the project lacks: {named}"
             f"{more}; nothing was imported. Add the items first, with clew add"
         )
-    return [line.entry for line in lines]
+    return [
+        line.entry if line.entry.at else replace(line.entry, source=_source(file, line.number))
+        for line in lines
+    ]
 
 
-def _of_table(file: Path, ids: Sequence[str]) -> list[Entry]:
+def _source(file: Path, line: int) -> str:
+    return f"clew import {file.name}, line {line}"
+
+
+def _of_table(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
     """Read a table of answers; the same line gets the same id, so that it is imported once."""
     from hashlib import sha256
 
+    import numpy as np
     import pandas as pd
 
     from clew.answers import Answer, Question
     from clew.constraints import Constraints
 
-    frame = Constraints.read_csv(file, ids=ids).to_frame()
+    is_json = file.suffix.lower() == ".jsonl"
+    read: Any = Constraints.read_jsonl if is_json else Constraints.read_csv
+    constraints: Constraints = read(file, ids=ids, **({} if is_json else layout._asdict()))
+    frame = constraints.to_frame()
+    frame["line"] = np.concatenate([table.lines for table in constraints.tables])
     seen: Counter[str] = Counter()
     entries: list[Entry] = []
     for row in frame.to_dict("records"):
@@ -135,7 +174,8 @@ def _of_table(file: Path, ids: Sequence[str]) -> list[Entry]:
         entries.append(
             Answer(
                 Question(row["kind"], ids=names, origin="imported"), row["answer"],
-                row["annotator"], float(row["weight"]), id=made, source="clew import",
+                row["annotator"], float(row["weight"]), id=made,
+                source=_source(file, row["line"]),
             )
         )  # fmt: skip
     return entries

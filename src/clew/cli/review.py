@@ -215,7 +215,8 @@ def _record(doubt: Doubt, changes: Sequence[Change]) -> dict[str, Any]:
         **{name: record[name] for name in ("kind", "items", "p_wrong", "reason", "chain")},
         "answer": _said(entry),
         "annotator": entry.annotator,
-        "at": entry.at,
+        "at": record["time"],
+        **{name: record[name] for name in ("file", "line")},
         "changes": [
             {"key": change.key, "does": change.does, "preview": change.preview}
             for change in changes
@@ -237,14 +238,15 @@ def _said(entry: Answer | Edit) -> str:
 
 
 def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
-    from clew.answers import items_of
+    from clew.answers import items_of, line_of
 
-    entry = doubt.entry
+    entry, (file, line) = doubt.entry, line_of(doubt.entry)
     named = [printable(str(name)) for name in items_of(entry)]
     more = f" and {len(named) - MOST_MOVED:,} more" if len(named) > MOST_MOVED else ""
     who = printable(entry.annotator) or "somebody"
     # A time of the log is 2026-03-01T10:05:00.000Z.
     when = f" on {entry.at[:10]} at {entry.at[11:16]} UTC" if entry.at else ""
+    when = f" ({printable(file)}, line {line})" if line else when
     lines = [
         f"{number} of {n}: {', '.join(named[:MOST_MOVED])}{more}",
         f"    {who} said {printable(_said(entry))}{when}; wrong with probability "

@@ -161,7 +161,7 @@ def _read(
         for chunk in chunks:
             n_blank += chunk.n_blank
             reader.set_columns(chunk.names, f"{path}, line {chunk.header}", chunk.shown)
-            reader.add(chunk.columns, chunk.where(path))
+            reader.add(chunk.columns, chunk.where(path), chunk.lines)
     except InvalidConstraintsError as error:
         raise FileFormatError(str(error)) from error
     reader.warn_of_ignored(path, n_blank)

@@ -157,6 +157,7 @@ def _implied_by(table: AnswerTable) -> AnswerTable:
         table.weights[source],
         table.annotators[source],
         table.origins[source],
+        table.lines[source],
     )
 
 
@@ -175,6 +176,7 @@ def triplets_of_most_central(table: AnswerTable) -> AnswerTable:
         table.weights[question],
         table.annotators[question],
         table.origins[question],
+        table.lines[question],
     )
 
 

@@ -462,18 +462,21 @@ class RecordReader:
             raise InvalidConstraintsError(f"{place}: {error}") from error
         self._ignored.update(dict.fromkeys(self._header.ignored))
 
-    def add(self, columns: Sequence[Sequence[object]], where: Where) -> None:
-        """Add records."""
+    def add(
+        self, columns: Sequence[Sequence[object]], where: Where, lines: Sequence[int] = ()
+    ) -> None:
+        """Add records, which may be on lines of a file."""
         named = dict(zip(self._header.names, columns, strict=True))
         fields = {name: named[name] for name in named if name in KNOWN}
+        begins = np.array(lines, dtype=np.int64)
         kinds = np.array(converted(fields["kind"], as_record_kind, where), dtype=object)
         for kind in dict.fromkeys(kinds.tolist()):
             at = np.flatnonzero(kinds == kind)
-            chosen, place = fields, where
+            chosen, place, own = fields, where, begins[at] if lines else begins
             if at.size < len(kinds):
                 chosen = {name: [field[p] for p in at.tolist()] for name, field in fields.items()}
                 place = _at_positions(where, at)
-            table = self._table(kind, chosen, place)
+            table = self._table(kind, chosen, place, own)
             self._parts[table.kind].append(table)
 
     def result(self) -> tuple[Tables, tuple[str, ...]]:
@@ -490,6 +493,7 @@ class RecordReader:
         kind: Kind | Literal["most_central"],
         fields: Mapping[str, Sequence[object]],
         where: Where,
+        lines: NDArray[np.int64],
     ) -> AnswerTable:
         """Read records of one kind."""
         asked: Kind = "odd_one_out" if kind == MOST_CENTRAL else kind
@@ -510,6 +514,7 @@ class RecordReader:
             np.array(weights, dtype=np.float64),
             np.array(annotators, dtype=np.int64),
             np.array(origins, dtype=np.int8),
+            lines,
         )
         return triplets_of_most_central(table) if kind != asked else table.with_sorted_pairs()
 

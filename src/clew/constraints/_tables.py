@@ -40,6 +40,8 @@ class AnswerTable:
         Who gave each answer, as a position in `Constraints.annotators`.
     origins : ndarray of shape (n,), int8, default=zeros
         How each question was chosen, as a position in `clew.answers.ORIGINS`; 0 is imported.
+    lines : ndarray of shape (n,), int64, default=zeros
+        Line of the file on which each answer begins; 0: it was not read from a file.
 
     Examples
     --------
@@ -55,17 +57,21 @@ class AnswerTable:
     answers: NDArray[np.int64]
     weights: NDArray[np.float64]
     annotators: NDArray[np.int64]
-    # An empty array stands for "imported" until the length is known.
+    # Empty arrays stand for zeros until the length is known.
     origins: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
+    lines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
-        if len(self.origins) < len(self.answers):
-            object.__setattr__(self, "origins", np.zeros(len(self.answers), dtype=np.int8))
+        for name, type_ in (("origins", np.int8), ("lines", np.int64)):
+            if len(getattr(self, name)) < len(self.answers):
+                object.__setattr__(self, name, np.zeros(len(self.answers), dtype=type_))
         for array in self._columns():
             array.flags.writeable = False
 
     def _columns(self) -> tuple[NDArray[Any], ...]:
-        return self.rows, self.answers, self.weights, self.annotators, self.origins
+        return (
+            self.rows, self.answers, self.weights, self.annotators, self.origins, self.lines
+        )  # fmt: skip
 
     def __reduce__(self) -> tuple[object, ...]:
         # Through the constructor: NumPy drops the read-only flag when it pickles or copies.

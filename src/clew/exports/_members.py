@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from clew._files import group_title
-from clew.answers import SAME, Answer, Edit, Entry, entry_to_json, expand, items_of
+from clew.answers import SAME, Answer, Edit, Entry, entry_to_json, expand, items_of, line_of
 from clew.exceptions import InvalidDataError
 from clew.items import Item
 from clew.store import Logged, Store
@@ -130,8 +130,8 @@ def _parts(joined: Iterable[tuple[str, str]], group_of: Mapping[str, int | None]
 
 
 DOUBT_COLUMNS: Final = (
-    "entry", "kind", "items", "answer", "annotator", "time", "p_wrong", "reason", "chain",
-    "chain_entries",
+    "entry", "kind", "items", "answer", "annotator", "time", "file", "line", "p_wrong", "reason",
+    "chain", "chain_entries",
 )  # fmt: skip
 
 
@@ -180,12 +180,13 @@ def doubt_records(doubts: Iterable[Doubt]) -> list[dict[str, Any]]:
     for doubt in doubts:
         entry = doubt.entry
         is_answer = isinstance(entry, Answer)
+        file, line = line_of(entry)
         row = (
             entry.id, entry.question.kind if isinstance(entry, Answer) else entry.kind,
             list(map(str, items_of(entry))),
             str(json.loads(entry_to_json(entry))["answer"]) if is_answer else "",
-            entry.annotator, entry.at, doubt.p_wrong, doubt.reason, list(doubt.chain),
-            list(doubt.chain_entries),
+            entry.annotator, "" if line else entry.at, file, line or None, doubt.p_wrong,
+            doubt.reason, list(doubt.chain), list(doubt.chain_entries),
         )  # fmt: skip
         records.append(dict(zip(DOUBT_COLUMNS, row, strict=True)))
     return records

@@ -99,7 +99,7 @@ def append(
         for entry in part:
             status: Status = "stored"
             if entry.id in lines:
-                is_same = _without_time(lines[entry.id]) == _without_time(entry_to_json(entry))
+                is_same = _said(lines[entry.id]) == _said(entry_to_json(entry))
                 statuses.append("duplicate" if is_same or is_live else "conflict")
                 continue
             if is_live and isinstance(entry, Answer):
@@ -250,8 +250,9 @@ def _answered(
     }
 
 
-def _without_time(line: str) -> dict[str, Any]:
-    return {name: value for name, value in json.loads(line).items() if name != "time"}
+def _said(line: str) -> dict[str, Any]:
+    """Return an entry without its time and its source."""
+    return {k: value for k, value in json.loads(line).items() if k not in ("time", "source")}
 
 
 def _add_annotators(transaction: Transaction, entries: Sequence[Entry]) -> None:
