@@ -16,6 +16,7 @@ from benchmarks.study.problems import Floats, Ints, Problem, load, rows_of
 from benchmarks.study.report import Table
 from benchmarks.study.results import Results
 from clew import Session
+from clew._limits import LEAST_CHECKS
 from clew.datasets import make_leaf_like
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
@@ -24,7 +25,6 @@ from clew.session._quality import Estimate, Quality, expected_pairs, n_informati
 from clew.session._remaining import (
     GOAL,
     LEAST_ANSWERS,
-    LEAST_CHECKS,
     OFFSET,
     Remaining,
     Status,

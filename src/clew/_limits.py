@@ -1,4 +1,4 @@
-"""Numbers of rows above which another algorithm is used, or an error is raised.
+"""Numbers of rows above which another algorithm is used, or an error is raised; and of checks.
 
 Limits of a single method stand in that method's file.
 """
@@ -21,3 +21,5 @@ ANCHOR_ROWS = 5_000
 DENSE_PROPAGATION_ROWS = 2_000
 #: Rows in a block, in memory or of a Dask array: sums over blocks do not depend on threads.
 BLOCK_ROWS = 65_536
+#: Number of answered checks that an estimate of the quality of groups needs.
+LEAST_CHECKS = 4

@@ -467,3 +467,9 @@ def test_the_command_that_is_printed_groups_the_same_rows(ask, here):
     groups = list(csv.DictReader(io.StringIO(Path("g.csv").read_text("utf-8"))))
     assert [row["id"] for row in groups] == [f"r{at}" for at in range(8)]
     assert len({row["group"] for row in groups}) == 2
+
+
+def test_quiet_prints_no_message_but_errors(rows, ask):
+    done = ask(rows, ["same", "quit"], "-q")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert ask(rows, ["same"], "-q", "-a", "no/such/folder.jsonl").stderr

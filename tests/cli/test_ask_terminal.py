@@ -4,6 +4,7 @@ import base64
 import contextlib
 import fcntl
 import io
+import itertools
 import json
 import os
 import pty
@@ -23,6 +24,7 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
+from clew.answers import Answer, Question
 from clew.cli.asking._loop import AskLoop
 from clew.cli.asking._pictures import Blocks, SideBySide, cards, escape_of, protocol_of, shortened
 from clew.cli.asking._replies import Command
@@ -213,6 +215,26 @@ def test_keys_are_listed_and_nothing_is_answered(tmp_path, monkeypatch):
     terminal.press("q")
     assert terminal.end() == 0
     assert words(tmp_path / "answers.jsonl") == ["dont_know"]
+
+
+@pytest.mark.slow  # starts a process
+def test_q_quits_where_it_says_how_sure_the_groups_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at},{at % 2}.{at}" for at in range(12)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x", *lines]))
+    ids = [str(at) for at in range(12)]
+    file = AnswerFile(tmp_path / "answers.jsonl", ids)
+    for i, j in list(itertools.combinations(range(12), 2))[:20]:
+        said = "same" if i % 2 == j % 2 else "different"
+        file.append(Answer(Question("pair", ids=(ids[i], ids[j])), said, "ann"))
+    terminal = Terminal("x.csv", "-j", "1", "--annotator", "ann")
+    terminal.until("Same thing.*Enter: how sure")
+    terminal.press("\r")
+    terminal.until("advice.*Enter go on.*q quit")
+    time.sleep(0.4)
+    terminal.press("q")
+    assert "20 answers in answers.jsonl" in terminal.until("group by them")
+    assert terminal.end() == 0
 
 
 @pytest.mark.slow  # starts a process

@@ -170,3 +170,16 @@ def test_answers_that_name_another_column_of_ids_say_which(run, here):
     assert done.exit_code == 1
     assert "no row with the id 'wren'" in done.stderr
     assert "--id-column 'bird name'" in done.stderr
+
+
+def test_a_column_that_may_hold_ids_is_named(run, X):
+    frame = pd.DataFrame(np.load(X), columns=list("abc"))
+    frame["my wine"] = [f"w{at}" for at in range(len(frame))]
+    frame.to_csv("t.csv", index=False)
+    done = run("t.csv", "-k", 3, *PCK, fast=False)
+    hint = "rows are called by their numbers, from 0; if 'my wine' holds their ids, add --id-column"
+    assert f"{hint} 'my wine'" in done.stderr
+    assert (
+        "if 'my wine'"
+        not in run("t.csv", "-k", 3, *PCK, "--id-column", "my wine", fast=False).stderr
+    )

@@ -7,12 +7,15 @@ import os
 import sqlite3
 import sys
 
+import click
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from tests.cli.projects import NAMES, answered, clew, pair, photos
 
 from clew.answers import entry_to_json
+from clew.cli import main
 from clew.cli.status import _groups
 from clew.collections import Project
 from clew.exports import files_of, zipped
@@ -552,3 +555,32 @@ def test_set_aside_refuses_what_it_cannot_do(grouped):
     with grouped.open_store() as store:
         assert store.counts().n_set_aside == 0
     assert clew("set-aside", "--back", "-p", "birds").exit_code == 2
+
+
+def test_add_takes_ids_from_the_column_that_init_was_told(here):
+    frame = pd.DataFrame({"wine": ["w1", "w2", "w3"], "x": [1.0, 2.5, 3.0]})
+    frame.to_csv("wines.csv", index=False)
+    frame.replace("w3", "w4").to_csv("more.csv", index=False)
+    assert clew("init", "p", "--from", "wines.csv", "--id-column", "wine").exit_code == 0
+    done = clew("add", "more.csv", "-p", "p")
+    assert "1 new, 2 there already" in done.stderr, done.output
+    frame.rename(columns={"wine": "id"}).to_csv("other.csv", index=False)
+    done = clew("add", "other.csv", "-p", "p")
+    assert done.exit_code == 1
+    assert "no column 'wine'" in done.stderr
+    assert "clew init took the ids from it; --id-column names another one" in done.stderr
+    assert clew("add", "other.csv", "-p", "p", "--id-column", "id").exit_code == 0
+    assert clew("add", "more.csv", "-p", "p").exit_code == 0
+
+
+def test_help_says_each_default_once():
+    def check(command, context):
+        for each in command.get_params(context):
+            record = each.get_help_record(context) or ("", "")
+            assert record[1].count("[default") <= 1, record
+            assert '""' not in record[1], record
+        for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            inner = command.get_command(context, name)
+            check(inner, click.Context(inner, parent=context, show_default=True))
+
+    check(main, click.Context(main, show_default=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -192,12 +193,24 @@ def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
     features, columns = counted(X.shape[1], "feature"), counted(n_used, "column")
     notes.append(f"{path}: {len(X):,} rows{ids}; {features} from {columns}")
     notes += [f"  {line}" for line in recipe.describe().splitlines()]
+    if table.ids is None and (names := _maybe_ids(table.frame, recipe.columns_)):
+        notes.append(
+            f"  rows are called by their numbers, from 0; if {names[0]!r} holds their ids, add "
+            f"--id-column {shlex.quote(names[0])}"
+        )
     rows = Rows.without_columns(X, table.ids, notes, is_scaled=recipe.standardizes_)
     is_square = table.frame.shape[0] == table.frame.shape[1]
     if is_square and all(map(pd.api.types.is_numeric_dtype, table.frame.dtypes)):
         values = table.frame.to_numpy(np.float64, na_value=np.nan)
         rows = rows._replace(seems_distances=seems_distances(values))
     return rows._replace(frame=table.frame, columns=recipe.columns_)
+
+
+def _maybe_ids(frame: pd.DataFrame, columns: Sequence[ColumnUse]) -> list[str]:
+    """Name columns that are not used, and have another value in each row."""
+    unused = {one.name for one in columns if one.use == "dropped" and one.note != "row numbers"}
+    parts = ((str(name), each) for name, each in frame.items() if str(name) in unused)
+    return [name for name, each in parts if each.is_unique and each.notna().all()]
 
 
 def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:

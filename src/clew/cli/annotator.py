@@ -37,8 +37,16 @@ def annotator() -> None:
 @NAME
 @PROJECT
 @ROLE
-@click.option("--code", default="", metavar="CODE", help="A participant's code, of studies.")
-@click.option("--note", default="", metavar="TEXT", help="A note about the person.")
+@click.option(
+    "--code",
+    default="",
+    show_default=False,
+    metavar="CODE",
+    help="A participant's code, of studies.",
+)
+@click.option(
+    "--note", default="", show_default=False, metavar="TEXT", help="A note about the person."
+)
 @JSON
 @QUIET
 def add(name: str, project: Path | None, role: str, code: str, note: str, **options: Any) -> None:

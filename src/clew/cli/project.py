@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     help="Folder of media, table, boxes of COCO, texts, vectors or distances.  [default: PROJECT]",
 )
 @click.option(
-    "--name", default="", metavar="NAME", help="Name of the project.  [default: the folder's]"
+    "--name", default="", show_default="the folder's", metavar="NAME", help="Name of the project."
 )
 @click.option(
     "--store",
     default="",
+    show_default="a database in the folder",
     metavar="URL",
-    help="Where answers are kept: postgresql://…  [default: a database in the folder]",
+    help="Where answers are kept: postgresql://…",
 )
 @click.option(
     "--features",
@@ -107,8 +108,9 @@ def init(
             cache = folder / "cache" / "files.json"
             collection = read_for(place, options, words, root=None, cache=cache)
         made = Project.create(
-            project, media=collection.root, store=store, name=name, features=features
-        )
+            project, media=collection.root, store=store, name=name, features=features,
+            id_column=options["id_column"] or "",
+        )  # fmt: skip
         with made.open_store() as opened:
             additions = add_collection(made, opened, collection)
             opened.set_settings({"name": made.name})
@@ -155,9 +157,19 @@ def add(paths: tuple[Path, ...], project: Path | None, dry_run: bool, **options:
     found = []
     with project_and_store(project) as (opened, store):
         cache = opened.cache / "files.json"
-        collections = [
-            read_for(path, options, words, root=opened.root, cache=cache) for path in paths
-        ]
+        if options["id_column"] is None:
+            options["id_column"] = opened.id_column or None
+        elif not opened.id_column and not dry_run:
+            replace(opened, id_column=options["id_column"]).write()
+        try:
+            collections = [
+                read_for(path, options, words, root=opened.root, cache=cache) for path in paths
+            ]
+        except InvalidParameterError as error:
+            if opened.id_column and f"no column {opened.id_column!r}" in str(error):
+                why = "clew init took the ids from it; --id-column names another one"
+                raise InvalidParameterError(f"{error}; {why}") from error
+            raise
         for path, collection in zip(paths, collections, strict=True):
             made = add_collection(opened, store, collection, dry_run=dry_run)
             found.append({"path": str(path)} | say_added(words, path, collection, made))
@@ -174,7 +186,9 @@ SOURCE = "clew set-aside"
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @PROJECT
 @click.option("--back", is_flag=True, help="Bring the items back in place of setting them aside.")
-@click.option("--note", default="", metavar="TEXT", help="Why; kept with the items.")
+@click.option(
+    "--note", default="", show_default=False, metavar="TEXT", help="Why; kept with the items."
+)
 @click.option(
     "--annotator",
     default=login_name,

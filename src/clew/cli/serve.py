@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, help="Port; 0: any.")
 @click.option("--accounts", is_flag=True, help="Several people, each with a link of their own.")
-@click.option("--base-path", default="", help="What a proxy puts before all paths.")
+@click.option(
+    "--base-path", default="", show_default=False, help="What a proxy puts before all paths."
+)
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A name that browsers use.")
 @click.option("--https", is_flag=True, help="Browsers come by HTTPS, through a proxy.")
 @click.option("--browser/--no-browser", default=True, help="Open a browser.")
 @click.option("--worker/--no-worker", default=True, help="Start a worker beside the app.")
-@click.option("--name", default="", help="Your name, as others see it.  [default: the user's]")
+@click.option("--name", default="", show_default="the user's", help="Your name, as others see it.")
 def serve(
     places: tuple[Path, ...],
     project: Path | None,

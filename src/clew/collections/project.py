@@ -51,6 +51,8 @@ class Project:
     features : str, default="auto"
         What describes images, sounds and texts, as `clew.features.compute` takes it. What "auto"
         chose is kept here, so that items that are added do not change it.
+    id_column : str, default=""
+        Column of ids of the tables that are added. Empty: the one named id.
 
     Raises
     ------
@@ -72,6 +74,7 @@ class Project:
     store: str = ""
     name: str = ""
     features: str = "auto"
+    id_column: str = ""
 
     @classmethod
     def create(
@@ -82,6 +85,7 @@ class Project:
         store: str = "",
         name: str = "",
         features: str = "auto",
+        id_column: str = "",
     ) -> Self:
         """Make the folder and the settings of a project.
 
@@ -97,6 +101,8 @@ class Project:
             Name of the project. Empty: that of the folder.
         features : str, default="auto"
             What describes images, sounds and texts, as `clew.features.compute` takes it.
+        id_column : str, default=""
+            Column of ids of the tables that are added. Empty: the one named id.
 
         Returns
         -------
@@ -118,7 +124,8 @@ class Project:
         folder.mkdir(parents=True, exist_ok=True)
         where = os.path.realpath(media) if media is not None else os.path.realpath(top)
         relative = os.path.relpath(where, os.path.realpath(folder))
-        made = cls(folder, relative.replace(os.sep, "/"), store, name or top.name, features)
+        media = relative.replace(os.sep, "/")
+        made = cls(folder, media, store, name or top.name, features, id_column)
         made.write()
         return made
 
@@ -177,7 +184,8 @@ class Project:
 
     def write(self) -> None:
         """Write the settings."""
-        texts = {name: getattr(self, name) for name in ("name", "media", "store", "features")}
+        names = ("name", "media", "store", "features", "id_column")
+        texts = {name: getattr(self, name) for name in names}
         # JSON quotes and escapes texts as TOML does.
         lines = [f"{name} = {json.dumps(text)}" for name, text in texts.items() if text]
         with atomic_write(self.folder / SETTINGS) as file:

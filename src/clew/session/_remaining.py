@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clew._limits import LEAST_CHECKS
 from clew.session._quality import Quality
 
 #: Number of informative answers that an estimate needs.
 LEAST_ANSWERS = 20
-#: Number of answered checks that an estimate of the quality needs.
-LEAST_CHECKS = 4
 #: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below

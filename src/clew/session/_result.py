@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._limits import LEAST_CHECKS
 from clew.answers import DIFFERENT, KINDS, SAME, Answer, as_table_answers, expand, standing
 from clew.cluster import purest_examples
 from clew.cluster.guided import Alternative, GuidedResult
@@ -45,7 +46,7 @@ from clew.session._quality import (
     n_informative,
     quality_of,
 )
-from clew.session._remaining import LEAST_CHECKS, Advice, Remaining, Status, advice_of, remaining_of
+from clew.session._remaining import Advice, Remaining, Status, advice_of, remaining_of
 from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT
 

@@ -250,7 +250,7 @@ class Lines:
         """End, because nobody can be asked to repeat the answer."""
         raise UnsavedError(f"{problem}: the last answer is not saved")
 
-    def status(self, session: Session, progress: AskProgress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | Command | None:
         """Print what is known."""
         self._print(status_text(session, progress))
         return None
@@ -297,7 +297,7 @@ class JsonLines(Lines):
         """Print the id of the answer that was taken back."""
         self._dump(revoked=answer and answer.id, answers=progress.n_answers)
 
-    def status(self, session: Session, progress: AskProgress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | Command | None:
         """Print what is known."""
         self._dump(status=status_facts(session, progress))
         return None

@@ -82,8 +82,8 @@ class Screen(Protocol):
     def refused(self, problem: str) -> None:
         """Say that an answer could not be saved."""
 
-    def status(self, session: Session, progress: AskProgress) -> Any:
-        """Show what is known; return a doubtful answer to take back, or None to go on."""
+    def status(self, session: Session, progress: AskProgress) -> Answer | Command | None:
+        """Show what is known; return a doubtful answer to take back, "quit", or None to go on."""
 
     def open(self) -> None:
         """Open what is shown in another program."""
@@ -230,6 +230,8 @@ class AskLoop:
                 # Show what is known until the person continues; take doubtful answers back.
                 session = self.session
                 while (answer := self.screen.status(session, self.progress)) is not None:
+                    if isinstance(answer, Command):
+                        return False
                     for entry in self.file.standing:
                         if entry.id == (answer.edit or answer.id) and (
                             written := self._revoke(entry)

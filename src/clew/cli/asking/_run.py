@@ -121,7 +121,8 @@ def _ask(job: AskJob, loop: AskLoop) -> int:
         status, why = FAILED, f"{error}; "
     with suppress(OSError, Stopped):  # the terminal may be gone
         n = loop.progress.n_answers
-        click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
+        if status == FAILED or not job.quiet:
+            click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
         if n and not (job.quiet or job.as_json):
             words = shlex.join(["clew", "group", *_group_options(job), "--report", "report.html"])
             click.echo(f"group by them: {words}", err=True)

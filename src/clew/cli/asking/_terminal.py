@@ -36,6 +36,7 @@ from clew.cli.asking._replies import (
     HINTS,
     MOST_GROUPS,
     MOST_MEMBERS,
+    QUIT,
     STRANGERS,
     Asked,
     Command,
@@ -201,8 +202,8 @@ class Terminal:
             is_opened = click.launch(str(path)) == 0
             self._note = f"{'opened' if is_opened else 'no viewer was found; open'} {path}"
 
-    def status(self, session: Session, progress: AskProgress) -> Answer | None:
-        """Show what is known; return the doubtful answer whose number is typed."""
+    def status(self, session: Session, progress: AskProgress) -> Answer | Command | None:
+        """Show what is known; return the doubtful answer whose number is typed, or "quit"."""
         if early := too_early(progress):
             self._note = early
             return None
@@ -225,17 +226,22 @@ class Terminal:
                 console.print(Padding(Text(why, style="dim"), (0, 0, 0, 4)))
             console.print()
             last = min(room, len(status.doubts))
-            self._bar([("1" if last == 1 else f"1-{last}", "take back")], [("Enter", "go on")])
+            self._bar(
+                [("1" if last == 1 else f"1-{last}", "take back")],
+                [("Enter", "go on"), ("q", "quit")],
+            )
         else:
             console.print(Text(" No answer looks wrong."))
             console.print()
-            self._bar([], [("Enter", "go on")])
+            self._bar([], [("Enter", "go on"), ("q", "quit")])
         self._keys.shown()
         while True:
             key = self._keys.read()
             if key.isdecimal() and 0 < int(key) <= len(status.doubts):
                 return status.result.doubtful_[int(key) - 1].answer
-            if key in ("\r", "\n", "\x1b", "q", "\x04", " "):
+            if key in ("q", END):
+                return QUIT
+            if key in ("\r", "\n", ESCAPE, " "):
                 return None
 
     def _redraw(self) -> None:

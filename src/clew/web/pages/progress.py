@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from clew._limits import LEAST_CHECKS
 from clew.answers import Answer
 from clew.store.base import Counts, Store
 from clew.web import charts
@@ -44,6 +45,7 @@ def progress(request: Request, person: ViewerAt, store: StoreOf, results: Result
         jaccard=quality.get("jaccard"),
         quality_words=quality_words(view),
         n_checks=(view.body.get("n_checks") or 0) if view else 0,
+        least_checks=LEAST_CHECKS,
         quality=quality,
         group_quality=[(names.get(int(id)) or title_of(int(id)), one) for id, one in groups],
         people=people if may_see else [],
