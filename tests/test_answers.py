@@ -122,3 +122,13 @@ def test_examples_are_other_items_beside_a_pair_or_a_triplet():
     for kind, ids, examples in (("pair", "ab", "b"), ("odd_one_out", "abc", "d")):
         with pytest.raises(InvalidConstraintsError, match="examples are other items"):
             Question(kind, ids=tuple(ids), examples=(examples,))
+
+
+def test_yes_and_no_answer_whether_two_are_the_same():
+    question = Question("pair", (0, 1))
+    for word, value in {"yes": SAME, "Y": SAME, "no": DIFFERENT, "n": DIFFERENT}.items():
+        assert Answer(question, word).value == value
+    with pytest.raises(InvalidConstraintsError, match="same, different, dont_know, or yes"):
+        Answer(question, "maybe")
+    with pytest.raises(InvalidConstraintsError, match="unknown answer 'yes'"):
+        Answer(Question("triplet", (0, 1, 2)), "yes")

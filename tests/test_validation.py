@@ -1,7 +1,9 @@
 """Allowed ranges, and the messages made from them."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from clew._validation import (
@@ -12,7 +14,8 @@ from clew._validation import (
     derived_seeds,
     generator_of,
 )
-from clew.exceptions import InvalidParameterError
+from clew.cluster import KMedoids
+from clew.exceptions import InvalidDataError, InvalidParameterError
 
 
 class Example(BaseEstimator):
@@ -81,7 +84,7 @@ def test_features_are_finite(bad):
     X = np.ones((4, 2))
     X[2, 1] = bad
     for check in (check_matrix, lambda X: check_features(Example(), X)):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|inf"):
             check(X)
 
 
@@ -112,3 +115,15 @@ def test_seeds_follow_the_random_state():
     assert derived_seeds(state, 2) != derived_seeds(state, 2)
     assert derived_seeds(None, 4) != derived_seeds(None, 4)
     assert all(0 <= seed < 2**31 for seed in derived_seeds(0, 100))
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")])
+def test_the_first_value_that_is_not_finite_is_named_by_row_and_column(value, word):
+    X = np.arange(1.0, 13.0).reshape(4, 3)
+    X[2, 1] = X[3, 0] = value
+    frame = pd.DataFrame(X, columns=["a", "b c", "d"])
+    for given, column in ((X, "1"), (csr_array(X), "1"), (frame, "'b c'")):
+        with pytest.raises(InvalidDataError, match=f"^X holds {word} in row 2, column {column}: "):
+            check_matrix(given, accept_sparse="csr")
+    with pytest.raises(InvalidDataError, match=f"^X holds {word} in row 2, column 'b c': "):
+        KMedoids(2).fit(frame)

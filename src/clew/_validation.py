@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, validate_data
@@ -148,14 +151,43 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 
     `validate_data` replaces the warning filters of the process: two threads must not do so at once.
     """
-    with FILTERS:
+    with FILTERS, bad_values_named(X):
         return validate_data(estimator, X, **checks)
 
 
 def check_matrix(X: Any, **checks: Any) -> Any:
     """Validate the features given to a function: finite, two-dimensional, at least two rows."""
-    with FILTERS:
+    with FILTERS, bad_values_named(X):
         return check_array(X, **{"dtype": np.float64, "ensure_min_samples": 2} | checks)
+
+
+@contextmanager
+def bad_values_named(X: Any) -> Iterator[None]:
+    """Say in scikit-learn's error about NaN or infinity where the first such value is."""
+    try:
+        yield
+    except ValueError as error:
+        if not re.search("contains (NaN|infinity)", str(error)) or not (bad := bad_value(X)):
+            raise
+        raise InvalidDataError(bad) from error
+
+
+def bad_value(X: Any) -> str:
+    """Name the first value of features that is NaN or infinite, by row and column; "" if none."""
+    if bool(issparse(X)):
+        entries = X.tocoo()
+        at = np.flatnonzero(~np.isfinite(entries.data))[:1]
+        places, values = np.transpose(entries.coords)[at], entries.data[at]
+    else:
+        array = np.asarray(X, np.float64)
+        places = np.argwhere(~np.isfinite(array))[:1]
+        values = array[tuple(places.T)]
+    if not len(places):
+        return ""
+    (row, column), value = places[0].tolist(), values[0]
+    name = repr(X.columns[column]) if hasattr(X, "columns") else column
+    said = "NaN" if value != value else value
+    return f"X holds {said} in row {row}, column {name}: fill such values in, or leave the row out"
 
 
 def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:

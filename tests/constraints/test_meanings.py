@@ -188,8 +188,9 @@ def test_labels_of_any_type():
     ("arguments", "message"),
     [
         ({"n_pairs": 4951}, "100 labeled rows have 4950"),
-        ({"n_pairs": -1}, "must not be negative"),
-        ({"n_triplets": -1}, "must not be negative"),
+        ({"n_pairs": -1}, "n_pairs must be an integer of 0 or more, got -1"),
+        ({"n_pairs": 10.5}, "n_pairs must be an integer of 0 or more, got 10.5"),
+        ({"n_triplets": -1}, "n_triplets must be an integer of 0 or more, got -1"),
         ({"error": 1.5}, r"error must lie in \[0, 1\], got 1.5"),
         ({"error": np.nan}, "error must lie in"),
         ({"dont_know": -0.1}, "dont_know must lie in"),

@@ -23,7 +23,7 @@ def texts(svg: str) -> list[str]:
 def test_remaining(answered: int, low: int, median: int, high: int) -> None:
     """The thread says what is done and what is likely; nothing lies outside."""
     svg = remaining_chart(answered, low, median, high, "label")
-    assert f"done at about {answered + median:,}" in texts(svg)
+    assert f"enough at about {answered + median:,} answers" in texts(svg)
     positions = [
         float(v.rstrip("%"))
         for node in ET.fromstring(svg).iter()

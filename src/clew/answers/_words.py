@@ -50,6 +50,9 @@ ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     }
 )
 
+#: Further words of the answers to "are these the same?".
+YES, NO = ("yes", "y", "true"), ("no", "n", "false")
+
 #: Answers to questions of every kind that are about the question, and no evidence of groups.
 FLAG_WORDS: Final[Mapping[str, int]] = MappingProxyType(
     {"not_comparable": NOT_COMPARABLE, "bad_item": BAD_ITEM}
@@ -88,8 +91,12 @@ def code_of_word(kind: Kind, value: object) -> int:
     """Return the code of an answer given as a word."""
     words = ANSWER_WORDS[kind]
     word = plain_word(value)
+    if kind == "pair" and word in (*YES, *NO):
+        return SAME if word in YES else DIFFERENT
     if word not in words:
         use = f"use one of {', '.join(words)}"
+        if kind == "pair":
+            use += ", or yes (same) and no (different)"
         if word == "none" and kind == "odd_one_out":
             use = "use all_alike if the three belong together, dont_know if all three differ"
         if not word:

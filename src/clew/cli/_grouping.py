@@ -339,7 +339,7 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
 def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     words.say(
         f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful; the "
-        f"groups violate {summary['violated']:,}"
+        f"groups go against {summary['violated']:,}"
     )
     if summary["error_rate"] is not None:
         words.say(_about_wrong_answers(summary))

@@ -131,17 +131,19 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
 
 
 def about_numbers(violated: Mapping[int, int], probabilities: Mapping[int, float]) -> str:
-    """Say how many answers each number of groups violates, the chosen first; "" if alone."""
-    best = max(probabilities.values(), default=1.0)
+    """Say how many answers each number of groups goes against, the chosen first; "" if alone."""
+    best = max(probabilities, key=probabilities.__getitem__, default=0)
     (n_groups, n), *others = violated.items()
-    verb = "violates" if n_groups == 1 else "violate"
-    parts = [f"{counted(n_groups, 'group')} {verb} {counted(n, 'answer')}"]
-    parts += [f"{number:,} violate{'s' * (number == 1)} {each:,}" for number, each in others]
+    verb = "goes" if n_groups == 1 else "go"
+    parts = [f"{counted(n_groups, 'group')} {verb} against {counted(n, 'answer')}"]
+    parts += [f"{number:,} against {each:,}" for number, each in others]
     text = ", ".join(parts) if others else ""
-    if best >= DECIDED:
+    if probabilities.get(best, 1.0) >= DECIDED:
         return text
-    between = "between these numbers" if others else "the number of groups"
-    doubt = f"answers do not decide {between}: the best has probability {best:.2f}"
+    doubt = (
+        f"it is not sure yet how many groups there are: {best:,} is the likeliest number, with a "
+        f"probability of {probabilities[best]:.0%}; more answers will tell"
+    )
     return f"{text}; {doubt}" if text else doubt
 
 

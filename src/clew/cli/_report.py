@@ -157,7 +157,7 @@ def _figures(summary: Mapping[str, Any], noun: str) -> list[tuple[str, str]]:
     if summary["answers"]:
         figures += [
             (f"{summary['answers']:,}", "answers"),
-            (f"{summary['violated']:,}", "answers that the groups violate"),
+            (f"{summary['violated']:,}", "answers that the groups go against"),
             (f"{summary['doubted']:,}", "answers that look wrong"),
         ]
     return figures

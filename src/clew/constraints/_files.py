@@ -25,7 +25,7 @@ from clew._files import (
     unquoted,
     without_mark,
 )
-from clew.answers import ANSWER_WORDS, N_ROWS, Answer, as_table_answers, last_answers
+from clew.answers import ANSWER_WORDS, N_ROWS, NO, YES, Answer, as_table_answers, last_answers
 from clew.answers._log import check_ids_of_log, is_log, read_log
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
@@ -60,8 +60,8 @@ ANSWERS: Final = (
 )
 #: What a column of `IS_SAME` holds, with the words of answers about pairs.
 YES_NO: Final = {
-    **dict.fromkeys(("true", "yes", "y", "1", "1.0"), "same"),
-    **dict.fromkeys(("false", "no", "n", "0", "0.0"), "different"),
+    **dict.fromkeys((*YES, "1", "1.0"), "same"),
+    **dict.fromkeys((*NO, "0", "0.0"), "different"),
 }
 ANNOTATORS: Final = (
     *("annotator", "participant", "participant_id", "subject", "subject_id", "worker"),

@@ -27,6 +27,7 @@ from clew.answers import (
     expand,
 )
 from clew.answers._implied import IMPLIED_PAIRS
+from clew.answers._words import is_integer
 from clew.constraints._tables import PARAMETER, AnswerTable
 from clew.exceptions import (
     InvalidConstraintsError,
@@ -223,6 +224,11 @@ def draw_answers(
     for name, share in (("error", error), ("dont_know", dont_know)):
         if not 0 <= share <= 1:
             raise InvalidParameterError(f"{name} must lie in [0, 1], got {share}")
+    for kind, count in counts.items():
+        if not is_integer(count) or count < 0:
+            raise InvalidParameterError(
+                f"n_{PARAMETER[kind]} must be an integer of 0 or more, got {count!r}"
+            )
     if error + dont_know > 1:
         raise InvalidParameterError(
             f"error + dont_know must not exceed 1, got {error} + {dont_know}"
@@ -240,8 +246,6 @@ def _random_questions(
     kind: Kind, count: int, n_labeled: int, random: RandomState
 ) -> NDArray[np.int64]:
     """Draw the rows of questions as positions among the labeled rows."""
-    if count < 0:
-        raise InvalidParameterError(f"the number of {kind} answers must not be negative: {count}")
     if kind == "pair":
         total = n_labeled * (n_labeled - 1) // 2
         if count > total:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from clew import questions
 from clew._units import Units
-from clew._validation import Allowed, check_matrix, is_dask, seems_distances
+from clew._validation import Allowed, bad_value, check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
 from clew.answers import AUTO_KINDS, QUESTION_KINDS, Answer, Edit, Kind, Question, as_kind, items_of
 from clew.cluster.guided._records import features_of_records, reduced
@@ -155,14 +155,9 @@ def _features(
         values = np.asarray(recipe.fit_transform(X), np.float64)
         return values, False if recipe.standardizes_ else standardize
     values = _matrix(X)
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        row, column = bad[0]
-        more = " Missing values may be in a pandas data frame." if not hasattr(X, "columns") else ""
-        raise InvalidDataError(
-            f"X holds {values[row, column]} in row {row}, column {column}: fill such values in, or "
-            f"leave the row out.{more}"
-        )
+    if bad := bad_value(X if hasattr(X, "columns") else values):
+        more = "" if hasattr(X, "columns") else ". Missing values may be in a pandas data frame"
+        raise InvalidDataError(f"{bad}{more}")
     if seems_distances(values):
         warn(
             "X is square and symmetric with zeros on its diagonal: if these are distances, use "

@@ -335,7 +335,7 @@ class Session(LoggedEntries):
             ignored; so a question of one session can be answered in another one.
         answer : str or int, default=None
             The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
-            a pair; see `clew.answers` for other kinds.
+            a pair ("yes" and "no" are taken, too); see `clew.answers` for other kinds.
         annotator : str, default=""
             Who answered.
         weight : float, default=1.0

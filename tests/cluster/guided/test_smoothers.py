@@ -150,7 +150,8 @@ def test_few_pivots_do_nearly_as_well(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("X", "words"), [([[0.0], [np.nan]], "NaN"), ([[0.0], [np.inf]], "infinity"), ([], "2D")]
+    ("X", "words"),
+    [([[0.0], [np.nan]], "NaN"), ([[0.0], [np.inf]], "X holds inf in row 1, column 0"), ([], "2D")],
 )
 def test_ridge_refuses_features_that_are_not_finite_numbers(X, words):
     with pytest.raises(ValueError, match=words):

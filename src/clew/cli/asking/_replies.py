@@ -12,9 +12,11 @@ from clew.answers import (
     DIFFERENT,
     DONT_KNOW,
     N_ROWS,
+    NO,
     NONE_OF_THESE,
     NOT_COMPARABLE,
     SAME,
+    YES,
     Kind,
     Question,
 )
@@ -137,8 +139,8 @@ class Key(NamedTuple):
 DONT_KNOW_KEY: Final = Key("k", "don't know", "dont_know", ("0", "dk"))
 ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
     "pair": (
-        Key("s", "same", "same", ("1", "y", "yes")),
-        Key("d", "different", "different", ("2", "n", "no")),
+        Key("s", "same", "same", ("1", *YES)),
+        Key("d", "different", "different", ("2", *NO)),
         DONT_KNOW_KEY,
     ),
     "odd_one_out": (

@@ -86,7 +86,7 @@ def checked_features(model: FittedGroups, X: Any, *, reset: bool = True) -> Any:
     except ValueError as error:
         if reset and _is_condensed(X):
             raise InvalidDataError(f"{error}\n{OF_CONDENSED}") from error
-        if not str(error).startswith(("could not convert", "Input X contains NaN")):
+        if not str(error).startswith(("could not convert", "X holds NaN")):
             raise
         first = str(error).partition("\n")[0].rstrip(".")
         raise InvalidDataError(f"{first}. {OF_ARRAYS}") from error

@@ -60,7 +60,11 @@ def review(
 def _case(doubt: Doubt) -> dict[str, Any]:
     answer = told(doubt.logged)
     kind = "contradiction" if doubt.chain else "unlikely"
-    return {**answer, "reason": say(f"review.{kind}.short"), "p": round(100 * doubt.p_wrong)}
+    return {
+        **answer,
+        "reason": say(f"review.{kind}.short"),
+        "p": min(round(100 * doubt.p_wrong), 99),
+    }
 
 
 def _fixes(answer: dict[str, Any]) -> list[dict[str, str]]:
