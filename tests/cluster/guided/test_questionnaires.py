@@ -53,9 +53,21 @@ def _scale(n, n_questions, n_kinds, n_values, deviation, seed):
 
 
 @pytest.mark.parametrize(
-    ("shape", "deviation"), [((250, 8, 4, 5), 1.0), ((250, 12, 5, 7), 1.5), ((300, 6, 4, 7), 1.0)]
+    ("shape", "deviation", "n_answers"),
+    [
+        ((250, 8, 4, 5), 1.0, 100),
+        ((250, 12, 5, 7), 1.5, 0),
+        ((300, 6, 4, 7), 1.0, 0),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ((250, 8, 4, 5), 1.0, 0),
+                ((250, 12, 5, 7), 1.5, 100),
+                ((300, 6, 4, 7), 1.0, 100),
+            )
+        ),
+    ],
 )
-@pytest.mark.parametrize("n_answers", [0, 100])
 def test_points_on_scales_keep_their_order(shape, deviation, n_answers):
     X, kind = _scale(*shape, deviation, seed=0)
     known = Constraints.from_labels(kind, n_answers, error=0.1, random_state=0)
