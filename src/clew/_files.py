@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from clew.exceptions import FileFormatError, MissingDependencyError
+from clew.exceptions import FileFormatError, MissingDependencyError, StoreError
 
 #: Missing values in tables: those of pandas, and the question mark.
 MISSING: Final = (
@@ -284,6 +284,26 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         raise FileFormatError(
             f"{path} is a pipe or a device; answers are kept in a file, so name one"
         )
+
+
+def read_only_uri(path: str | os.PathLike[str]) -> str:
+    """Return by which URI SQLite reads a database in WAL mode that may not be written.
+
+    Empty if it may be written, or is not there. Without a ``-wal`` file nobody has it open for
+    writing and it is whole: it is immutable, and SQLite needs no further files. With one, SQLite
+    reads both through the ``-shm`` file, which it can make only in a folder that may be written.
+    """
+    file = Path(os.path.realpath(path))
+    if not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        return ""
+    wal, shm = (file.with_name(file.name + end) for end in ("-wal", "-shm"))
+    is_whole = not wal.exists() or not (shm.exists() or wal.stat().st_size)
+    if not is_whole and not shm.exists() and not os.access(file.parent, os.W_OK):
+        raise StoreError(
+            f"{wal} holds the last entries of {file.name}, and they cannot be read in a folder "
+            "that may not be written. Copy both files to one that may be"
+        )
+    return f"{file.as_uri()}?{'immutable=1' if is_whole else 'mode=ro'}"
 
 
 def _open(path: Path, mode: str) -> IO[Any]:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from tests.cli.projects import NAMES, answered, clew, pair, photos
+from tests.programs import AS_OTHERS, run_program
 
 from clew.answers import entry_to_json
 from clew.cli import main
@@ -512,6 +513,42 @@ def test_doctor_of_a_damaged_database(grouped, here):
     assert "Traceback" not in done.output
     path.unlink()
     assert "is missing" in clew("doctor", "-p", "birds").stdout
+
+
+AS_OTHERS_RUN = f"""{AS_OTHERS}
+import runpy
+runpy.run_module("clew.cli", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_a_project_that_may_not_be_written_is_read(grouped, here):
+    database = here / "birds" / ".clew" / "clew.db"
+    paths = [database.parent, *database.parent.rglob("*")]
+    modes = [path.stat().st_mode for path in paths]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        done = run_program("status", "-p", "birds", code=AS_OTHERS_RUN)
+        assert done.returncode == 0, done.stderr
+        assert "red/birds (3)" in done.stdout
+        done = run_program("export", "groups", "-p", "birds", code=AS_OTHERS_RUN)
+        assert done.stdout.startswith("id,group,name"), done.stderr
+        done = run_program("review", "--no-preview", "-p", "birds", code=AS_OTHERS_RUN)
+        assert "no answer looks wrong" in done.stderr
+        done = run_program("doctor", "-p", "birds", code=AS_OTHERS_RUN)
+        assert done.returncode == 0, done.stdout
+        assert "which you may only read" in done.stdout
+        done = run_program("ask", "-p", "birds", "--json", code=AS_OTHERS_RUN)
+        assert "may not be written" in done.stderr
+        assert "question" not in done.stdout
+        database.chmod(0)
+        done = run_program("doctor", "-p", "birds", code=AS_OTHERS_RUN)
+        assert done.returncode == 1
+        assert "give yourself the right to read it" in done.stdout
+        assert "restore a backup" not in done.stdout
+    finally:
+        for path, mode in zip(paths, modes, strict=True):
+            path.chmod(mode)
 
 
 def test_a_newer_schema_is_refused(grouped, here):

@@ -2,17 +2,16 @@
 
 import os
 import random
-import shutil
 import signal
 import sqlite3
-import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import start_postgres
-from tests.programs import Program
+from tests.programs import AS_OTHERS, Program
 from tests.store.numbered import N_ITEMS, PAIRS, answer_of
 
 from clew.answers import Question
@@ -231,38 +230,64 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         assert [each.entry.id for each in store.log()] == [answer_of(at).id for at in range(n)]
 
 
-READ_ONLY = """
-import os, sqlite3, sys  # while the user may read Python
+READ_ONLY = f"""{AS_OTHERS}
+import sys
 from tests.store.numbered import answer_of
 from clew.exceptions import StoreError
 from clew.store import open_store
-import clew.store._sql_store
 
-if os.geteuid() == 0:
-    os.setuid(65534)  # root may write everything
 try:
     with open_store(sys.argv[1], create=False) as store:
-        store.append([answer_of(0)])
+        print("read", store.counts().n_answers)
+        store.append([answer_of(9)])
 except StoreError as error:
     print(error)
 """
 
 
-def test_a_file_that_may_not_be_written_is_refused() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="clew-read-only-"))
-    try:
-        address = str(folder / "clew.db")
-        make(address)
-        (folder / "clew.db").chmod(0o444)
-        folder.chmod(0o555)
-        process = Started(READ_ONLY, address)
-        output = process.output()
-        process.wait()
-        assert "clew.db" in output
-        assert "may not be written" in output or "you may not read it" in output
-    finally:
-        folder.chmod(0o755)
-        shutil.rmtree(folder)
+@pytest.fixture
+def sealed(tmp_path: Path) -> Iterator[tuple[Path, Callable[[], str]]]:
+    """A store, and what somebody reads and is told who may write neither file nor folder."""
+    folder = tmp_path / "sealed"
+    folder.mkdir()
+    make(str(folder / "clew.db"))
+    yield folder / "clew.db", lambda: read_as_others(folder)
+    folder.chmod(0o755)
+
+
+def read_as_others(folder: Path) -> str:
+    for path in folder.iterdir():
+        path.chmod(0o444)
+    folder.chmod(0o555)
+    names = sorted(path.name for path in folder.iterdir())
+    process = Started(READ_ONLY, folder / "clew.db")
+    output = process.output()
+    assert process.wait() == 0
+    assert sorted(path.name for path in folder.iterdir()) == names
+    return output
+
+
+def test_a_store_that_may_not_be_written_is_read(sealed: tuple[Path, Callable[[], str]]) -> None:
+    _, read = sealed
+    read_first, refused = read().splitlines()
+    assert read_first == "read 0"
+    assert "may not be written" in refused
+
+
+def test_of_a_store_that_is_open_elsewhere_the_last_entries_are_read(
+    sealed: tuple[Path, Callable[[], str]],
+) -> None:
+    path, read = sealed
+    with open_store(path) as store:
+        store.append([answer_of(0)])
+        assert "read 1\n" in read()
+        path.parent.chmod(0o755)
+        left = path.with_name("clew.db-wal").read_bytes()
+    # as after a kill, copied without the file that is shared between processes
+    path.with_name("clew.db-wal").write_bytes(left)
+    (told,) = read().splitlines()
+    assert "clew.db-wal holds the last entries" in told
+    assert "Copy both files" in told
 
 
 def test_a_schema_of_a_newer_clew_is_refused(address: str) -> None:

@@ -7,15 +7,16 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from clew._files import group_title
+from clew._files import group_title, read_only_uri
 from clew.cli._options import PROJECT, find_project, project_and_store
 from clew.cli._words import FAILED, counted, printable, sizes_words
-from clew.exceptions import ClewError
+from clew.exceptions import ClewError, StoreError
 
 if TYPE_CHECKING:
     from clew.collections import Project
@@ -218,17 +219,34 @@ def _database(project: Project) -> Iterator[Finding]:
         )  # fmt: skip
         return
     try:
-        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
-            said = [row[0] for row in connection.execute("PRAGMA quick_check")]
-        connection.close()
-    except sqlite3.Error as error:
+        address = read_only_uri(path)
+        with closing(
+            sqlite3.connect(address or f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        ) as db:
+            said = [row[0] for row in db.execute("PRAGMA quick_check")]
+    except (sqlite3.Error, StoreError) as error:
+        if getattr(error, "sqlite_errorname", "") not in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
+            yield Finding(
+                False, f"database: {path}: {error}",
+                "give yourself the right to read it and its folder (ls -l shows who may), or copy "
+                "both elsewhere; its contents were not looked at",
+            )  # fmt: skip
+            return
         said = [str(error)]
-    is_well = said == ["ok"]
-    yield Finding(
-        is_well, f"database: {path}" if is_well else f"database: {path}: {said[0]}",
-        "" if is_well else "stop clew serve, keep a copy of the file, and restore a backup; "
-        "sqlite3 clew.db .recover saves what can be read",
-    )  # fmt: skip
+    if said != ["ok"]:
+        yield Finding(
+            False, f"database: {path}: {said[0]}",
+            "stop clew serve, keep a copy of the file, and restore a backup; sqlite3 clew.db "
+            ".recover saves what can be read",
+        )  # fmt: skip
+    elif address:
+        yield Finding(
+            True, f"database: {path}, which you may only read",
+            "to answer or to group, give yourself the right to write it and its folder, or copy "
+            "the project",
+        )  # fmt: skip
+    else:
+        yield Finding(True, f"database: {path}")
 
 
 def _contents(project: Project, store: Store, *, hashes: bool, fix: bool) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -16,7 +17,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from clew._files import needs
+from clew._files import needs, read_only_uri
 from clew.exceptions import StoreError
 from clew.store._models import ChangeRow
 from clew.store.base import Store, Topic
@@ -30,6 +31,7 @@ BUSY_SECONDS = 30
 #: Seconds between two looks for changes: SQLite, where nothing tells of them; PostgreSQL, in case a
 #: notification was lost.
 POLL_SECONDS: Final = {"sqlite": 0.02, "postgresql": 1.0}
+MAY_NOT_WRITE = "may not be written. Give yourself the right to, or copy the project elsewhere"
 
 T = TypeVar("T")
 
@@ -173,6 +175,8 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction that writes, and count what it changes."""
+        if isinstance(self.engine.pool, sa.NullPool):  # SQLite would refuse the first change only
+            raise StoreError(f"{self._name()} {MAY_NOT_WRITE}")
         with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
             if self.dialect == "postgresql":
                 # One writer at a time, as in SQLite: so `seq` grows in the order of commits.
@@ -291,8 +295,8 @@ def _advice(message: str, error: DBAPIError) -> str:
         ("disk is full", "nothing was written. Make room and try again"),
         ("disk I/O error", "nothing was written. Look at the disk, and try again"),
         ("No space left", "nothing was written. Make room and try again"),
-        ("readonly", "it may not be written. Give yourself the right to, or copy it elsewhere"),
-        ("read-only", "it may not be written. Give yourself the right to, or copy it elsewhere"),
+        ("readonly", f"it {MAY_NOT_WRITE}"),
+        ("read-only", f"it {MAY_NOT_WRITE}"),
         ("unable to open", "there is no such file or folder, or you may not read it"),
         ("locked", f"another program has kept it locked for {BUSY_SECONDS} seconds; try again"),
         ("malformed", "the file is damaged. Restore a backup, or import answers.jsonl anew"),
@@ -307,13 +311,22 @@ def _advice(message: str, error: DBAPIError) -> str:
 
 def _engine(url: URL, schema: str) -> Engine:
     if url.get_backend_name() == "sqlite":
-        is_memory = url.database in (None, "", ":memory:")
-        engine = sa.create_engine(
-            url,
-            connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-            poolclass=sa.StaticPool if is_memory else sa.QueuePool,
-        )
-        event.listen(engine, "connect", _on_connect)
+        path = "" if url.database in (None, "", ":memory:") else str(url.database)
+        options: dict[str, Any] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
+        if path and read_only_uri(path):
+
+            def connect() -> sqlite3.Connection:
+                # Looked at anew each time: somebody who may write it may have begun to.
+                return sqlite3.connect(
+                    read_only_uri(path) or path, BUSY_SECONDS, check_same_thread=False, uri=True
+                )
+
+            engine = sa.create_engine(url, creator=connect, poolclass=sa.NullPool)
+            event.listen(engine, "connect", _begin_explicitly)
+        else:
+            pool = sa.QueuePool if path else sa.StaticPool
+            engine = sa.create_engine(url, connect_args=options, poolclass=pool)
+            event.listen(engine, "connect", _on_connect)
         event.listen(engine, "begin", _on_begin)
         return engine
     if url.get_backend_name() != "postgresql":
@@ -328,8 +341,12 @@ def _engine(url: URL, schema: str) -> Engine:
     )
 
 
-def _on_connect(connection: Any, _record: object) -> None:
+def _begin_explicitly(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions begin in `_on_begin`
+
+
+def _on_connect(connection: Any, record: object) -> None:
+    _begin_explicitly(connection, record)
     connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")

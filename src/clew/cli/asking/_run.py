@@ -36,6 +36,9 @@ def run(job: AskJob) -> int:
     if job.project is None:
         check_writable(job.answers)
         check_regular(job.answers)
+    else:
+        with project_and_store(job.project) as (_, store):
+            store.append(())  # refuses a project that may not be written before anybody answers
     loop: AskLoop | None = None
     with ExitStack() as stack, signals_raised() as received:
         try:
