@@ -164,6 +164,7 @@ def test_stale_questions_are_exchanged_but_not_the_one_on_the_screen(
     store.append([said(pair(1, 10 + at), annotator="bob") for at in range(2)])
     now = store.lease("ann", 4, keep=[held[0].token])
     assert now[0].token == held[0].token
+    assert store.lease("ann", 4)[0].token == held[0].token  # as after a reload
     assert ids_of(now[1:]) == [("i5", "i6"), ("i6", "i7"), ("i7", "i8")]
     state = store.find_lease(held[1].token)
     assert state is not None

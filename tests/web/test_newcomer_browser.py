@@ -245,3 +245,59 @@ def test_a_reload_and_the_back_button_ask_on(make_site: Any, visit: Any) -> None
     ann.asked()
     ann.press("2")
     ann.saved(2)
+
+
+def test_a_hard_question_is_not_dodged(make_site: Any, visit: Any) -> None:
+    """Neither by F5 nor by a new tab, though there are newer questions; nor one taken back."""
+    site = make_site()
+
+    def fill(first: int, revision: int) -> None:
+        pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(first, first + 6)]
+        site.store.replace_pool([Suggestion(one, revision=revision) for one in pairs])
+
+    def asked(page: Any) -> Any:
+        page.wait_for_selector(".set")
+        return page.eval_on_selector_all(".shot img", "all => all.map(i => i.src).sort()")
+
+    fill(1, 0)
+    ann = visit(site)
+    ann.go("/ask")
+    hard = asked(ann.page)
+    # others answer, and the model has learned it
+    for at in range(12):
+        answer = Answer(Question("pair", ids=(site.ids[9], site.ids[10 + at])), "same", "Bo")
+        site.store.append([answer])
+    fill(12, 12)
+    ann.page.reload()
+    assert asked(ann.page) == hard
+    context = ann.page.context
+    ann.page.close()
+    ann = visit(site, context=context)
+    ann.go("/ask")
+    assert asked(ann.page) == hard
+    ann.press("1")
+    ann.saved(13)
+    ann.asked()
+    assert asked(ann.page) != hard
+    ann.page.keyboard.press("u")
+    ann.saved(12)
+    ann.page.wait_for_timeout(300)
+    ann.page.reload()
+    assert asked(ann.page) == hard
+    ann.press("2")
+    ann.saved(13)
+
+
+def test_a_tapped_button_is_not_gray_on_the_next_question(make_site: Any, visit: Any) -> None:
+    """A finger hovers nowhere; browsers keep `:hover` where it tapped last."""
+    ann = visit(make_site(), viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    ann.go("/ask")
+    ann.asked()
+    looks = "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    before = ann.page.eval_on_selector_all(".ans, .bar .btn", looks)
+    for name, n in ((".ans", 1), (".undo", 0)):
+        ann.asked()
+        ann.page.locator(name).first.tap()
+        ann.saved(n)
+        ann.asked()
+        assert ann.page.eval_on_selector_all(".ans, .bar .btn", looks) == before

@@ -134,8 +134,8 @@ def top_up(
     mine = [row for row in live if row.annotator == annotator]
     last = connection.execute(LAST_SEQ).scalar() or 0
     free = _free(transaction, annotator, max(n, len(mine)), kinds, overlap, live)
-    held = [row for row in mine if row.token in keep]
-    others = [row for row in mine if row.token not in keep]
+    held = [row for row in mine if row.token in keep] or mine[:1]
+    others = [row for row in mine if row not in held]
     n_spare = len(free) - max(n - len(mine), 0)
     stale = [
         row

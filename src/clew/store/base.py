@@ -304,8 +304,9 @@ class Store(Protocol):
         kinds : sequence of str, default=None
             Kinds of questions wanted. None: those of the annotator, or else of the settings.
         keep : sequence of str, default=()
-            Tokens of leases that are on the screen: these are not exchanged. Others are, if their
-            question was chosen more than ten entries ago and the pool has a newer one.
+            Tokens of leases that are on the screen: these are not exchanged; of none named, the one
+            that is asked first. Others are, if their question was chosen more than ten entries ago
+            and the pool has a newer one.
 
         Returns
         -------

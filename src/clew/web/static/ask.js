@@ -994,7 +994,8 @@ class Asking {
         }),
       on(window, 'pagehide',
         () => {
-          if (this.held().length && !this.outbox.rows.length) this.transport.release?.(this.held());
+          const ahead = this.queue.map(q => q.question_id);  // the one on the screen stays this person's
+          if (ahead.length && !this.outbox.rows.length) this.transport.release?.(ahead);
         }),
       () => clearInterval(heartbeat), () => clearTimeout(this.idleTimer)
     ];
@@ -1046,7 +1047,10 @@ async function oneTab(name, start) {
 export async function start(data) {
   const root = document.getElementById('ask'), saved = document.getElementById('saved'),
         t = translator(data.strings);
+  let page = null;
   const onSaved = (n, waiting) => {
+    const id = page?.now?.question_id ?? '', again = id[0] === '@' && !n ? `?again=${id.slice(1)}` : '';
+    if (location.search !== again) history.replaceState(null, '', location.pathname + again);
     const [glyph, words] = waiting ? ['off', t('saved.kept', {n})] :
       n                            ? ['clock', t('saved.saving')] :
                                      ['check', t('saved.all')];
@@ -1054,7 +1058,6 @@ export async function start(data) {
     saved.replaceChildren(icon(glyph), h('span', {class: waiting ? '' : 'lbl'}, words));
   };
   const box = `clew ${data.project} ${data.me}`;
-  let page = null;
   await oneTab(box, async (isMine, take) => {
     if (!isMine) {
       const act = {class: 'btn main', type: 'button', onclick: take};
@@ -1063,7 +1066,6 @@ export async function start(data) {
       return;
     }
     page?.close();
-    if (data.again) history.replaceState(null, '', location.pathname);  // a reload asks on
     page = mount(root, httpTransport(data.base), {
       ...data,
       onSaved,
