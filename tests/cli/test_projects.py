@@ -214,6 +214,9 @@ def test_status_says_why_it_is_too_early():
         "is_enough": False, "reason": "too early to say: 3 of 4 random checks are answered so far"
     }}  # fmt: skip
     assert "too early to say: 3 of 4" in "\n".join(_groups(facts))
+    for left, words in (((0, 0, 13), "few more (up to 13)"), ((18, 4, 96), "about 18 (4 to 96)")):
+        estimate = dict(zip(("median", "low", "high"), left, strict=True))
+        assert f"questions left: {words}" in _groups({**facts, "remaining": estimate})
 
 
 def test_annotators(grouped):

@@ -23,7 +23,7 @@ def texts(svg: str) -> list[str]:
 def test_remaining(answered: int, low: int, median: int, high: int) -> None:
     """The thread says what is done and what is likely; nothing lies outside."""
     svg = remaining_chart(answered, low, median, high, "label")
-    assert f"enough at about {answered + median:,} answers" in texts(svg)
+    assert (f"enough at about {answered + median:,} answers" in texts(svg)) == (median > 0)
     positions = [
         float(v.rstrip("%"))
         for node in ET.fromstring(svg).iter()
@@ -57,6 +57,12 @@ def test_few_questions_and_certain_groups_are_said_alike_on_all_pages() -> None:
     assert (left["about"], left["between"], left["answered"]) == ("few more", "up to 13", 25)
     assert quality_words(view) == ("100 of 100", "between 89 and 100")
     assert quality_words(None) == ("", "")
+    assert left["pace"] == ""
+    assert "enough at" not in remaining_chart(25, 0, 0, 13, "")
+    none = {**body, "remaining": {"median": 0, "low": 0, "high": 0, "minutes": [0.1, 0.0, 0.4]}}
+    left = remaining_of(View(StoredResult(25, 0.0, none)))
+    assert left is not None
+    assert (left["between"], left["pace"]) == ("up to 1", "up to 1 more minute")
     some = {**body, "remaining": {"median": 18, "low": 4, "high": 96}}
     left = remaining_of(View(StoredResult(60, 0.0, some)))
     assert left is not None

@@ -252,7 +252,9 @@ def test_a_hard_question_is_not_dodged(make_site: Any, visit: Any) -> None:
     site = make_site()
 
     def fill(first: int, revision: int) -> None:
-        pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(first, first + 6)]
+        pairs = [
+            Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(first, first + 6)
+        ]
         site.store.replace_pool([Suggestion(one, revision=revision) for one in pairs])
 
     def asked(page: Any) -> Any:

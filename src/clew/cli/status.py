@@ -139,9 +139,10 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
         lines.append(reason)
     left = facts["remaining"] or {}
     if left.get("median") is not None:
+        low, median, high = (round(left[name]) for name in ("low", "median", "high"))
+        few = f"few more (up to {max(high, 1):,})"
         lines.append(
-            f"questions left: about {left['median']:,.0f} "
-            f"({left['low']:,.0f} to {left['high']:,.0f})"
+            f"questions left: {f'about {median:,} ({low:,} to {high:,})' if median else few}"
         )
     stop = facts["stop"] or {}
     if stop.get("is_enough"):

@@ -56,7 +56,7 @@ def remaining_chart(answered: int, low: int, median: int, high: int, label: str)
             _line(min(100, now + 1.4), 99.6, 42, 42, "th dots"),
             f'<circle class="hole" cx="{max(0.8, now):.2f}%" cy="42" r="7"/>',
             _line(likely, likely, 30, 54, "th"),
-            _text(likely, 16, f"enough at about {answered + median:,} answers"),
+            _text(likely, 16, f"enough at about {answered + median:,} answers" if median else ""),
             *words,
         ],
     )

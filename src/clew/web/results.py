@@ -212,8 +212,21 @@ def remaining_of(view: View | None) -> dict[str, Any] | None:
         **left,
         "answered": view.body.get("n_answers", 0) if view else 0,
         "about": say("left.about", n=median) if median else say("left.few"),
-        "between": say("left.between" if median else "left.up_to", low=low, high=high),
+        "between": say("left.between", low=low, high=high)
+        if median
+        else say("left.up_to", high=max(high, 1)),
+        "pace": pace_words(left.get("minutes")),
     }
+
+
+def pace_words(minutes: Sequence[float] | None) -> str:
+    """Say how many minutes are left, of the median and an interval; never that it is none."""
+    if not minutes:
+        return ""
+    low, high = round(minutes[1]), max(1, round(minutes[2]))
+    if low:
+        return say("left.minutes", low=low, high=high)
+    return say("left.minutes.up_to", n=high)
 
 
 def quality_words(view: View | None) -> tuple[str, str]:
