@@ -10,7 +10,8 @@ import pytest
 
 from clew.answers import Question, new_id
 from clew.store.base import Suggestion
-from clew.web.accounts import make_link
+from clew.web.accounts import make_link, sign_in
+from clew.web.serving.server import owner_invite
 
 
 @pytest.fixture
@@ -283,16 +284,47 @@ def test_groups_names_pages_and_exports(api: Any) -> None:
     assert bo.get("/items", params={"limit": 5}).json()["next"] == 4
 
 
-def test_an_edit_on_an_old_result_is_looked_at_again(api: Any) -> None:
-    """An edit that was previewed on an older revision is refused; a fresh one is kept as an entry."""  # noqa: E501
+def test_an_edit_is_looked_at_again_if_what_it_touches_has_changed(api: Any) -> None:
+    """A newer result alone, or another item that moved, refuses nothing."""
     bo, ids = api("Bo", "reviewer"), api.site.ids
     edit = {"kind": "move", "items": [ids[0]], "target": [ids[1]]}
-    assert bo.post("/edits", json={**edit, "base_revision": 0}).json()["status"] == "stored"
     body = dict(api.site.store.result().body)
-    api.site.store.publish(1, {**body, "revision": 1})
-    assert bo.post("/edits", json={**edit, "base_revision": 0}).status_code == 409
+
+    def fate(kind: str = "move", *, base: int = 0) -> int:
+        reply = bo.post("/edits", json={**edit, "kind": kind, "base_revision": base})
+        return int(reply.status_code)
+
+    def publish(revision: int, *moved: int) -> None:
+        groups = [2 if at in moved else group for at, group in enumerate(body["group_ids"])]
+        api.site.store.publish(revision, {**body, "revision": revision, "group_ids": groups})
+
+    assert fate() == 200
+    publish(1)
+    assert (fate(), fate("merge")) == (200, 200)
+    publish(2, 3)  # another item of the first group
+    assert (fate(), fate("merge"), fate("merge", base=2)) == (200, 409, 200)
+    publish(3, 1)  # the one that says to which group
+    assert (fate(), fate(base=3)) == (409, 200)
+    for revision in range(4, 14):
+        publish(revision, 1)
+    assert fate() == 409  # nobody knows any more what was seen
     assert bo.post("/edits", json={**edit, "items": ["nobody"]}).status_code == 404
     assert bo.post("/edits", json={"kind": "move", "items": [ids[0]]}).status_code == 422
+
+
+def test_a_new_start_withdraws_the_link_that_nobody_used(api: Any) -> None:
+    """One link of the terminal is open at a time; a session that one has opened stays."""
+    store, owner = api.site.store, api("Ann", "owner")
+    link = make_link(store, annotator="Ann", role="owner")
+    first = owner_invite(store, "Ann")
+    _, session = sign_in(store, first)
+    second, third = owner_invite(store, "Ann"), owner_invite(store, "Ann")
+    fourth = owner_invite(store, "Cy")
+    assert [one["from_terminal"] for one in owner.get("/people").json()["links"]].count(True) == 2
+    assert store.check_token(second, "invite") is None
+    for secret in (link, third, fourth):
+        assert store.check_token(secret, "invite") is not None
+    assert store.check_token(session, "session") is not None
 
 
 def test_edits_that_belong_together_are_kept_together(api: Any) -> None:

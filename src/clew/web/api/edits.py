@@ -25,7 +25,7 @@ from clew.store.base import Store
 from clew.web.accounts import Person, Reviewer, StoreOf
 from clew.web.asking import SOURCE, Body, logged_json
 from clew.web.problems import Problem, not_found
-from clew.web.results import Results, ResultsOf
+from clew.web.results import Results, ResultsOf, View
 
 router = APIRouter(prefix="/api/v1", tags=["edits"])
 #: The worker has this long to answer a preview before the page polls for it.
@@ -82,10 +82,12 @@ def _applied(
     """Append edits in one transaction; return what became of each."""
     _check_items(store, asked)
     view = results.newest()
-    if base is not None and base < (view.stored.revision if view else 0):
-        raise Problem(
-            409, "The groups have changed since you looked. Look again before it is done."
-        )
+    if view is not None and base is not None and base < view.stored.revision:
+        seen = store.result(base)  # the last ten results are kept
+        if seen is None or _has_changed(asked, View(seen), view):
+            raise Problem(
+                409, "These groups have changed since you looked. Look again before it is done."
+            )
     known = store.entries_by_id([one.submission_id for one in asked if one.submission_id])
     if 0 < len(known) < len(asked):
         raise Problem(409, "Some of these edits are in the log already, and others are not.")
@@ -98,6 +100,23 @@ def _applied(
     ]  # fmt: skip
     statuses = store.append(edits)
     return [{"status": one, "id": edit.id} for one, edit in zip(statuses, edits, strict=True)]
+
+
+def _has_changed(edits: Sequence[OneEdit], seen: View, now: View) -> bool:
+    """Whether an item of an edit has another group, or a group that is merged other items."""
+    for edit in edits:
+        names = [*edit.items, *edit.target]
+        groups = {seen.group_of.get(name) for name in names}
+        if any(seen.group_of.get(name) != now.group_of.get(name) for name in names) or (
+            edit.kind == "merge"
+            and any(
+                set(seen.members.get(one, ())) != set(now.members.get(one, ()))
+                for one in groups
+                if one is not None
+            )
+        ):
+            return True
+    return False
 
 
 def _check_items(store: Store, edits: Sequence[OneEdit]) -> None:

@@ -54,6 +54,9 @@ def owner_invite(store: Store, name: str = "") -> str:
     found = store.annotator(name)
     if found is None or found.role != "owner":
         store.put_annotator(Annotator(name, role="owner"))
+    for token in store.tokens(name):  # of earlier starts; those in use have opened sessions
+        if token.kind == "invite" and token.scope.get("at_once") and not token.is_revoked:
+            store.revoke_token(token.id)
     return store.make_token(
         "invite", annotator=name, role="owner", seconds=LINK_SECONDS, scope={"at_once": True}
     )
