@@ -500,6 +500,55 @@ def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> Non
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
+def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visit: Any) -> None:
+    """When all questions that were held are answered, there is still a button for it."""
+    site = make_site()
+    pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(1, 5)]
+    site.store.replace_pool(map(Suggestion, pairs))
+    ann = visit(site)
+    ann.expects("net::ERR_INTERNET_DISCONNECTED")
+    ann.go("/ask")
+    ann.asked()
+    ann.page.wait_for_timeout(600)  # until all pictures are decoded
+    ann.page.context.set_offline(True)
+    for _ in pairs:
+        ann.asked()
+        last = sorted(shown(ann))
+        ann.press("1")
+    ann.page.get_by_role("heading", name="No connection").wait_for()
+    ann.page.locator(".state").get_by_role("button", name="Undo").click()
+    ann.asked()
+    assert sorted(shown(ann)) == last
+    ann.press("2")
+    ann.page.context.set_offline(False)
+    ann.page.locator("#saved", has_text="All answers saved").wait_for()
+    ann.saved(4)
+    assert [one.value for one in site.standing()] == [SAME] * 3 + [DIFFERENT]
+
+
+def test_whose_answers_are_counted_is_said(site: Any, visit: Any) -> None:
+    """Who is new has answered nothing, whatever others have."""
+    pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(1, 8)]
+    site.store.append([Answer(pair, "same", "Bo") for pair in pairs])
+    ann = visit(site)
+    done = ann.go("/ask").locator(".meter .done")
+    ann.asked()
+    assert done.inner_text() == "7 answered, 0 by you"
+    ann.press("1")
+    ann.saved(8)
+    ann.asked()
+    ann.page.wait_for_timeout(300)
+    assert done.inner_text() == "8 answered, 1 by you"
+    ann.page.keyboard.press("u")
+    ann.saved(7)
+    ann.page.wait_for_timeout(300)
+    assert done.inner_text() == "7 answered, 0 by you"
+    cy = visit(site, "Bo")
+    cy.go("/ask")
+    cy.asked()
+    assert cy.page.inner_text(".meter .done") == "7 answered"
+
+
 @pytest.mark.slow
 def test_a_link_leads_through_practice_to_the_first_question(make_site: Any, visit: Any) -> None:
     """Name, guideline, three practice questions that do not count; the link works once."""
@@ -513,8 +562,22 @@ def test_a_link_leads_through_practice_to_the_first_question(make_site: Any, vis
     bo.page.get_by_label("Your name").fill("Bo")
     bo.page.get_by_role("button", name="Start").click()
     bo.page.wait_for_url("**/practice")
-    for key in "12k":
-        bo.press(key)
+    strip, meter = bo.page.locator(".note-strip"), bo.page.locator(".meter")
+    bo.press("2")
+    strip.get_by_text("the same shape").wait_for()
+    assert "saved" not in meter.inner_text()
+    assert "answered" not in meter.inner_text()
+    bo.page.keyboard.press("u")
+    bo.press("1")
+    strip.get_by_text("Right.").wait_for()
+    bo.press("1")
+    strip.get_by_text("different shapes").wait_for()
+    bo.press("1")
+    strip.get_by_text("Nobody can tell").wait_for()
+    bo.page.get_by_role("button", name="Undo").click()
+    bo.press("k")
+    strip.get_by_text("Right.").wait_for()
+    assert "Question" not in bo.page.inner_text("[aria-live]")
     bo.page.get_by_role("button", name="Begin").click()
     bo.page.wait_for_url("**/ask")
     assert secret not in bo.page.url

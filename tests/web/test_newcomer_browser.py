@@ -85,7 +85,7 @@ def test_everything_has_been_asked(make_site: Any, visit: Any) -> None:
     """The last question of all is answered: nobody waits for others, or is asked to go on."""
     site = make_site(result=True)
     body = {**site.store.result().body, "stop": {"is_enough": True, "reason": "enough"}}
-    site.store.publish(0, {**body, "remaining": {"median": None}})
+    site.store.publish(0, {**body, "remaining": {"median": None}, "n_answers": 1})
     ann, say = visit(site), worker_of(site)
     say("ready")
     site.store.replace_pool([Suggestion(Question("pair", ids=(site.ids[0], site.ids[1])))])

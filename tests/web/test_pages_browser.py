@@ -460,7 +460,7 @@ def test_a_preview_is_about_the_target_that_is_chosen(full: Any, visit: Any) -> 
         page.keyboard.press("m")
         page.get_by_label("To which group?").select_option(index=1)
         page.get_by_text("Nothing moves yet").wait_for()
-        page.get_by_text("Bo said same on 5 Jan").wait_for()
+        page.get_by_text("Bo said same on 5 Jan. That answer stays").wait_for()
         page.wait_for_timeout(700)
         assert page.get_by_text("1 item changes its group.").count() == 0
         page.get_by_role("button", name="Move 1 item").click()
@@ -497,6 +497,9 @@ def test_a_doubtful_answer_is_corrected(full: Any, visit: Any) -> None:
     bo = visit(full, "Bo", "reviewer")
     before = full.store.last_seq()
     bo.go("/review")
+    assert "Takes Ann’s answer back and keeps yours" in bo.page.inner_text("#fix")
+    assert bo.page.locator("#fix input:checked").count() == 0  # nothing is decided for a person
+    assert bo.page.locator("#apply-fix").is_disabled()
     bo.page.get_by_label("It is wrong").check()
     bo.page.get_by_role("button", name="Correct the answer").click()
     wait_until(lambda: full.store.last_seq() > before, 10, "saving")
@@ -505,6 +508,16 @@ def test_a_doubtful_answer_is_corrected(full: Any, visit: Any) -> None:
     revoked = full.store.entry(answer.revokes)
     assert not revoked.is_standing
     assert revoked.entry.value != answer.value
+
+
+def test_a_doubtful_answer_of_ones_own(full: Any, visit: Any) -> None:
+    """Nobody is told of themselves by their name."""
+    page = visit(full).go("/review")
+    assert "You said" in page.inner_text(".page-head")
+    words = page.inner_text("#fix")
+    assert "Your answer becomes: " in words
+    assert "Ann" not in words
+    assert "keeps yours" not in words
 
 
 def test_history_takes_an_answer_back(full: Any, visit: Any) -> None:

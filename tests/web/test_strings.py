@@ -12,7 +12,7 @@ WEB = Path(__file__).parents[2] / "src/clew/web"
 MADE = (
     "state.", "item.", "question.", "hint.", "key.", "tool.", "dialog.", "flag.", "edit.", "thread.",  # noqa: E501
     "strip.", "settings.kind.", "settings.look.", "people.", "export.", "review.", "nav.",
-    "history.", "model.", "answer.", "progress.", "error.", "help.",
+    "history.", "model.", "answer.", "progress.", "error.", "help.", "practice.",
 )  # fmt: skip
 
 

@@ -140,13 +140,15 @@ class Results:
                 self._counts = time.monotonic(), self._store.counts()
             return self._counts[1]
 
-    def add(self, n_answers: int, n_entries: int, since: float) -> None:
-        """Count what was stored after a moment, unless the counts are newer than that."""
+    def add(self, name: str, n_answers: int, n_entries: int, since: float) -> None:
+        """Count what a person stored after a moment, unless the counts are newer than that."""
         with self._lock:
             if self._counts is not None and self._counts[0] < since:
                 at, counts = self._counts
                 n, last = counts.n_answers + n_answers, counts.last_seq + n_entries
-                self._counts = at, replace(counts, n_answers=n, last_seq=last)
+                mine = {name: counts.by_annotator.get(name, 0) + n_answers}
+                people = {**counts.by_annotator, **mine}
+                self._counts = at, replace(counts, n_answers=n, last_seq=last, by_annotator=people)
 
     def doubts(self) -> list[Doubt]:
         """Return the entries that look wrong and stand, the most doubtful first."""

@@ -93,7 +93,7 @@ def post_answers(
         for one, status in zip(entries, statuses, strict=True)
         if status in IN_LOG
     )
-    results.add(n_new, len(new), began)
+    results.add(person.name, n_new, len(new), began)
     fates = iter(statuses)
     reply: dict[str, Any] = {
         "results": [
@@ -140,6 +140,7 @@ def _served(
         "questions": presenter.questions(fresh, name=bool(store.settings().get("show_names"))),
         "held": [lease.token for lease in leases],
         "finished": bool(view and view.is_enough),
+        "n_mine": results.counts().by_annotator.get(person.name, 0),
         **news_of(results, view),
     }
     if not leases:

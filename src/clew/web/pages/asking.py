@@ -15,7 +15,7 @@ from clew.web.asking import Presenter, PresenterOf
 from clew.web.pages.drawing import AnnotatorAt, draw, signed_out, told
 from clew.web.problems import not_found
 from clew.web.results import ResultsOf, news_of
-from clew.web.words import ask_strings, say
+from clew.web.words import ask_strings, say, strings_of
 
 router = APIRouter(include_in_schema=False)
 #: Pairs of shapes of the practice run: the same, different, hard to tell.
@@ -89,7 +89,8 @@ def practice(request: Request, person: AnnotatorAt, store: StoreOf) -> Response:
         "guideline_short": say("practice.hint"),
         "guideline": store.settings().get("guideline"),
     }
-    data = {"strings": ask_strings(), "settings": settings, "questions": questions}
+    strings = ask_strings() | strings_of("practice")
+    data = {"strings": strings, "settings": settings, "questions": questions}
     return draw(request, "practice", say("practice.heading"), person, data=data)
 
 
@@ -119,6 +120,7 @@ def ask(
         },
         "progress": news["progress"],
         "answered": news["n_answered"],
+        "mine": results.counts().by_annotator.get(person.name, 0),
         "again": _again(store, presenter, again, person) if again else None,
     }
     return draw(request, "ask", say("nav.ask"), person, data=data)

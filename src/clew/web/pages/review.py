@@ -19,6 +19,8 @@ from clew.web.words import say
 router = APIRouter(include_in_schema=False)
 #: Cases in the list.
 N_CASES = 60
+#: What is said otherwise of one's own answers.
+OWN = ("opposite", "same", "retract")
 
 
 @router.get("/review")
@@ -49,7 +51,8 @@ def review(
         p=round(100 * doubt.p_wrong),
         chain=[items[one] for one in chain if one in items],
         links=[told(link) for link in links if link is not None],
-        fixes=_fixes(answer),
+        fixes=_fixes(answer, person.name),
+        is_own=answer["who"] == person.name,
         others=_others(store, doubt),
         wanted=_asked(store, doubt),
         names=results.names() | {-1: title_of(-1)},
@@ -67,8 +70,9 @@ def _case(doubt: Doubt) -> dict[str, Any]:
     }
 
 
-def _fixes(answer: dict[str, Any]) -> list[dict[str, str]]:
+def _fixes(answer: dict[str, Any], reviewer: str) -> list[dict[str, str]]:
     """Return what may be done: an answer about a pair has an opposite, an edit has no question."""
+    own = ".own" if answer["who"] == reviewer else ""
     names = ["opposite", "same"] if answer["is_pair"] else []
     names += ["retract", "aside", "ask"] if answer["is_answer"] else ["retract"]
     values = {
@@ -81,7 +85,7 @@ def _fixes(answer: dict[str, Any]) -> list[dict[str, str]]:
             "name": name,
             "title": say(f"review.fix.{name}"),
             "go": say(f"review.go.{name}", who=""),
-            "text": say(f"review.fix.{name}.text", **values),
+            "text": say(f"review.fix.{name}.text{own * (name in OWN)}", **values),
         }
         for name in names
     ]

@@ -484,6 +484,7 @@ class Asking {
     this.failures = this.retry = 0;
     this.behind = options.behind ?? 0;
     this.answered = options.answered ?? 0;
+    this.mine = options.mine;  // how many of them are this person's own
     this.progress = options.progress ?? null;
     this.gone = new Set(this.outbox.rows.map(row => row.entry.question_id));
     this.measured = root.measured = {next: [], saved: [], misses: 0};
@@ -546,8 +547,9 @@ class Asking {
 
   // --- what is said beside the question
   meter() {
-    const {t, progress, answered} = this, isKnown = progress?.low != null;
-    this.done.textContent = t('meter.answered', {n: answered});
+    const {t, progress, answered, mine} = this, isKnown = progress?.low != null;
+    if (this.options.isPractice) return this.strips();
+    this.done.textContent = t(mine < answered ? 'meter.mine' : 'meter.answered', {n: answered, mine});
     drawMeter(this.line, isKnown ? progress : null);
     const {about, between, answered: at} = progress ?? {};
     const [words, more] = isKnown ?
@@ -570,9 +572,10 @@ class Asking {
       offline: () => ['off', t('strip.offline', {n, left: this.queue.length})],
       busy: () => ['clock', t('strip.busy', {n, wait: Math.ceil(this.retry)})],
       storage: () => ['flag', t('strip.storage', {why})],
+      told: () => this.told,
       behind: () => ['clock', t('strip.behind', {n: this.behind})]
     };
-    const strip = strips[this.refused ? 'refused' : kind ?? (isBehind ? 'behind' : '')]?.();
+    const strip = strips[this.refused ? 'refused' : kind ?? (this.told ? 'told' : isBehind && 'behind')]?.();
     this.strip.hidden = !strip;
     this.main.classList.toggle('has-strip', Boolean(strip));
     if (strip) this.strip.replaceChildren(icon(strip[0]), h('span', {}, strip[1]));
@@ -667,6 +670,8 @@ class Asking {
     this.strips();
     this.hint.replaceChildren();
     this.title.textContent = this.t(`state.${name}`, values);
+    const undo = {class: 'btn bare', type: 'button', onclick: this.acts.undo};
+    if (this.past.length && !this.closed) actions.push(h('button', undo, icon('undo'), this.t('undo')));
     this.stage.replaceChildren(h('div', {class: 'state', 'data-state': name}, icon('ball', 'ball'),
       this.title, h('p', {}, this.t(`state.${name}.text`, values)), h('div', {class: 'row'}, ...actions)));
     this.title.focus({preventScroll: true});
@@ -674,8 +679,8 @@ class Asking {
 
   // --- questions in
   take(reply) {
-    const isUnsent = row => !row.entry.revokes && !row.sent;
-    if (reply.n_answered != null) this.answered = reply.n_answered + this.outbox.rows.filter(isUnsent).length;
+    const n = this.outbox.rows.filter(row => !row.entry.revokes && !row.sent).length;
+    if (reply.n_answered != null) [this.answered, this.mine] = [reply.n_answered + n, reply.n_mine + n];
     if ('progress' in reply) this.progress = reply.progress;
     this.behind = reply.behind ?? this.behind;
     if (reply.finished !== undefined) this.closing = reply.finished ? reply : null;
@@ -763,10 +768,11 @@ class Asking {
     this.outbox.add({entry, question, pressed: at, words, glyph}, Boolean(this.waiting));
     this.gone.add(question_id);
     this.past.push({id, question});
-    this.answered += 1;
+    this.count(1);
     this.next(at);
     this.flush();
   }
+  count(n) { Object.assign(this, {answered: Math.max(0, this.answered + n), mine: this.mine + n}); }
   async flush() {
     const {outbox} = this;
     if (this.sending || this.closed) return;
@@ -801,7 +807,7 @@ class Asking {
     });
   }
   settle(reply, batch) {  // what was sent has arrived; each entry has a fate of its own
-    Object.assign(this, {waiting: null, failures: 0});
+    Object.assign(this, {waiting: null, failures: 0, told: reply.told});
     const newest = batch.at(-1), {t} = this;
     if (newest.pressed) this.measured.saved.push(performance.now() - newest.pressed);
     (reply.results ?? []).forEach(({status, detail}, i) => {
@@ -810,15 +816,15 @@ class Asking {
     });
     this.take(reply);
     if (newest.words && !this.refused) {
-      const answer = newest.words, n = this.answered + 1, question = this.title.textContent;
-      this.showLast(t('said.saved', {answer}), newest.glyph);
-      this.say(t('said.next', {answer, n, question}));
+      const answer = newest.words, n = (this.mine || this.answered) + 1, question = this.title.textContent;
+      this.showLast(reply.told ? answer : t('said.saved', {answer}), newest.glyph);
+      this.say(reply.told?.[1] ?? t('said.next', {answer, n, question}));
     }
     this.goOnWith(reply);
   }
   bringBack(row, why) {  // an answer that was not taken: its question comes back, aloud
     this.refused = why;
-    this.answered = Math.max(0, this.answered - 1);
+    this.count(-1);
     if (!row?.question) return this.strips();
     this.forget(row.entry.submission_id);
     this.putFirst({...row.question});
@@ -861,7 +867,7 @@ class Asking {
     this.say(words);
     if (!one) return;
     this.outbox.add({entry: {submission_id: uuid(), revokes: one.id}});
-    this.answered = Math.max(0, this.answered - 1);
+    this.count(-1);
     this.last = null;
     this.putFirst({...one.question, question_id: `@${one.id}`});
     this.flush();

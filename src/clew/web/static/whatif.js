@@ -35,10 +35,11 @@ if (form) {
   const chosen = () => form.elements.fix.value;
   const show = () => {
     const asks = chosen() === 'ask', radio = $('input[name=fix]:checked', form);
+    go.disabled = $('#preview-fix').disabled = !radio;
     who.hidden = !asks;
     select.disabled = !asks;
     $('#preview-fix').hidden = asks;
-    go.textContent = asks ? form.dataset.ask.replace('{who}', select.value) : radio.dataset.label;
+    if (radio) go.textContent = asks ? form.dataset.ask.replace('{who}', select.value) : radio.dataset.label;
     moves.textContent = '';
   };
   form.addEventListener('change', show);
