@@ -534,6 +534,12 @@ def test_whose_answers_are_counted_is_said(site: Any, visit: Any) -> None:
     done = ann.go("/ask").locator(".meter .done")
     ann.asked()
     assert done.inner_text() == "7 answered, 0 by you"
+    for width in (390, 320):  # in one line on a phone
+        ann.page.set_viewport_size({"width": width, "height": 700})
+        spans = ann.page.locator(".meter > span")
+        assert spans.evaluate_all("all => Math.max(...all.map(i => i.offsetHeight))") <= 24
+        assert "about 140 more" in ann.page.inner_text(".meter .left")
+    ann.page.set_viewport_size({"width": 1280, "height": 800})
     ann.press("1")
     ann.saved(8)
     ann.asked()
