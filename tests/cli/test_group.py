@@ -12,7 +12,7 @@ import pytest
 from clew import Constraints
 from clew.cli._groups import about_numbers
 from clew.cli._models import build_model, features_for
-from clew.cli._words import sizes_words
+from clew.cli._words import sizes_words, wrong_with
 from clew.cli.group import METHODS
 from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
@@ -393,6 +393,12 @@ def test_numbers_of_groups_are_compared_by_the_answers_that_they_violate():
     undecided = about_numbers({3: 5, 4: 4}, {4: 0.4, 3: 0.5, 5: 0.1})
     assert undecided == f"3 groups go against 5 answers, 4 against 4; {doubt}"
     assert about_numbers({3: 5}, {3: 0.5}) == doubt
+
+
+def test_no_answer_is_surely_wrong():
+    assert [wrong_with(p) for p in (0.999, 0.5)] == [
+        "wrong with probability 0.99", "wrong with probability 0.50"
+    ]  # fmt: skip
 
 
 def test_sizes_in_words():

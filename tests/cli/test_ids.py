@@ -183,3 +183,30 @@ def test_a_column_that_may_hold_ids_is_named(run, X):
         "if 'my wine'"
         not in run("t.csv", "-k", 3, *PCK, "--id-column", "my wine", fast=False).stderr
     )
+
+
+def test_faults_of_answers_are_said_with_the_file_s_own_names(run, X):
+    frame = pd.DataFrame(np.load(X), columns=["Länge cm", "b", "c"])
+    frame.insert(0, "Vögel Name", [f"Spatz {at}" for at in range(len(frame))])
+    frame.to_csv("t.csv", index=False)
+    said = ("t.csv", "-k", 3, *PCK, "--id-column", "vögel name", "-c", "said.csv")
+    items = ("--item-columns", "Bild links,Bild rechts", "--annotator-column", "Wer")
+    _write("Bild links,Bild rechts,Gleich?,Wer", "Spatz 1,Spatz 2,same,Jörg")
+    done = run(*said, fast=False)
+    assert "the columns are 'Bild links', 'Bild rechts', 'Gleich?', 'Wer'. If" in done.stderr
+    done = run(*said, *items, "--answer-column", "Antwort", fast=False)
+    assert "no column 'Antwort'; the columns are 'Bild links', 'Bild rechts'" in done.stderr
+    assert run(*said, *items, "--answer-column", "Gleich?", fast=False).exit_code == 0
+    _write("Bild links,Bild rechts,Gleich?,Wer,Trial", "Spatz 1,Spatz 99,same,Jörg,1")
+    done = run(*said, *items, "--answer-column", "Gleich?", fast=False)
+    assert "said.csv, line 2: Bild rechts: there is no row with the id 'Spatz 99'" in done.stderr
+    Path("said.csv").write_text("")
+    assert "begins with the names of its columns, such as id_i" in run(*said, fast=False).stderr
+    _write("id_i,id_j,answer")
+    done = run(*said, fast=False)
+    assert "said.csv has no answers: these are groups by features alone" in done.stderr
+    assert done.exit_code == 0
+    done = run("t.csv", "-k", 3, "--report", "r.pdf")
+    assert (done.exit_code, "name it r.html" in done.stderr) == (2, True)
+    done = run("t.csv", "-k", 3, "--columns", "b", "--drop", "b")
+    assert "columns and drop leave no column; name others" in done.stderr

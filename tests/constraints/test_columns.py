@@ -152,8 +152,8 @@ def test_items_may_be_row_numbers(tmp_path):
         (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
         (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
         (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
-        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*columns have other names"),
-        (TRIALS.replace("trial", "subject"), {}, "missing column"),
+        (TRIALS.replace("response", "it"), {}, "not clear.*columns have other names"),
+        (TRIALS.replace("trial", "subject"), {}, "not clear; the columns are 'subject'"),
         (
             TRIALS.replace("wren,owl\n3", "wren,swan\n3"),
             {},

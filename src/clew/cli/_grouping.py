@@ -337,6 +337,9 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
 
 
 def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+    if not summary["answers"]:
+        words.say(f"{job.constraints} has no answers: these are groups by features alone")
+        return
     words.say(
         f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful; the "
         f"groups go against {summary['violated']:,}"

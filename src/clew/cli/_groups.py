@@ -18,7 +18,7 @@ from clew._files import group_title
 from clew.answers import ANSWER_WORDS, KINDS, ORIGINS, Kind
 from clew.cli._models import Model
 from clew.cli._outputs import csv_text
-from clew.cli._words import counted
+from clew.cli._words import counted, wrong_with
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._explain import Explanation, GivenAnswer, about_nearest, explanation
 from clew.cluster.guided._result import DECIDED, UNSURE, largest_probabilities
@@ -403,4 +403,4 @@ def _answer(answer: GivenAnswer, name: Name) -> str:
         text += word.replace("_", " ")
         text += f", about {', '.join(rows)}" if len(rows) > 2 else ""
     p_wrong = answer.p_wrong
-    return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"
+    return text if np.isnan(p_wrong) else f"{text} ({wrong_with(p_wrong)})"

@@ -299,6 +299,9 @@ def check_outputs(
         if str(options[name]) == "-":
             hint = "; - works only for -o" if table else ""
             raise click.UsageError(f"--{name} needs the name of a file{hint}")
+    report = options.get("report")
+    if report is not None and report.suffix.lower() not in ("", ".html", ".htm", ".xhtml"):
+        raise click.UsageError(f"--report writes a web page: name it {report.with_suffix('.html')}")
     if table and options["as_json"] and options["output"] is None:
         options["output"] = Path(table)
     check_different_files(options, {**inputs, **outputs}, outputs)

@@ -26,6 +26,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def wrong_with(p_wrong: float) -> str:
+    """Say how likely an answer is wrong; never 1.00, because it is estimated."""
+    return f"wrong with probability {min(p_wrong, 0.99):.2f}"
+
+
 def sizes_words(sizes: Sequence[int], noun: str) -> str:
     """Return the sizes of groups as words: "8 to 12 rows", "8 rows each"."""
     least, most = min(sizes), max(sizes)

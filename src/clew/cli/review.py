@@ -12,7 +12,7 @@ import click
 
 from clew._files import group_title
 from clew.cli._options import PROJECT, QUIET, VERBOSE, login_name, project_and_store
-from clew.cli._words import counted, printable
+from clew.cli._words import counted, printable, wrong_with
 from clew.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -249,8 +249,8 @@ def _text(number: int, n: int, doubt: Doubt, changes: Sequence[Change]) -> str:
     when = f" ({printable(file)}, line {line})" if line else when
     lines = [
         f"{number} of {n}: {', '.join(named[:MOST_MOVED])}{more}",
-        f"    {who} said {printable(_said(entry))}{when}; wrong with probability "
-        f"{doubt.p_wrong:.2f}  [{entry.id}]",
+        f"    {who} said {printable(_said(entry))}{when}; {wrong_with(doubt.p_wrong)}  "
+        f"[{entry.id}]",
     ]
     if doubt.reason:
         lines.append(f"    {printable(doubt.reason)}")

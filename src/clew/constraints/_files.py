@@ -31,7 +31,6 @@ from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
     BY_ID,
     BY_ROW,
-    COLUMNS,
     OPTIONAL,
     OTHER_NAMES,
     AnswerColumns,
@@ -222,7 +221,10 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
         lines = numbered_records(text, sep)
         header, names = next(lines, (0, []))
         if not names:
-            raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
+            raise FileFormatError(
+                f"{path} is empty: a table of answers begins with the names of its columns, such "
+                "as id_i,id_j,answer"
+            )
         if layout == Layout() and has_kind(names):
             chunk = list(itertools.islice(lines, _CHUNK))
             while True:  # once at least: a header without answers is checked too
@@ -323,6 +325,7 @@ def as_own_columns(
     """
     plain = [_plain_name(str(name)) for name in names]
     named = dict(zip(plain, columns, strict=True))
+    written = {one: str(name).strip() for one, name in zip(plain, names, strict=True)}
     if layout.answer is None and {_plain(_text(value)) for value in named.get("same", ())} & {
         *ANSWER_WORDS["pair"]
     }:
@@ -337,9 +340,10 @@ def as_own_columns(
     unknown = [name for name in given if name is not None and _plain_name(name) not in named]
     if unknown:
         raise InvalidConstraintsError(
-            f"there is no column {unknown[0]!r}; the columns are {', '.join(map(repr, named))}"
+            f"there is no column {unknown[0]!r}; the columns are "
+            f"{', '.join(map(repr, written.values()))}"
         )
-    is_guessed = layout == Layout()
+    has_own_names = layout != Layout() or {"id_i", "id_j", "i", "j"}.isdisjoint(named)
     if not has_kind(names):
         layout = _with_own_names(layout, named)
     elif layout.columns is None and layout.kind is None:
@@ -354,7 +358,7 @@ def as_own_columns(
         )
     read = _reading(named, layout)
     if read is None:
-        if is_guessed:  # the reader says which columns are missing
+        if not has_own_names:  # the reader says which columns are missing
             return list(map(str, names)), list(columns), {}
         raise InvalidConstraintsError(
             "which columns hold the two or three items, the answer and the annotator is not clear; "
@@ -376,7 +380,8 @@ def as_own_columns(
         new["annotator"] = named[annotator]
     used = {*items, answer, annotator}
     kept = {name: column for name, column in named.items() if name not in used and name not in new}
-    return [*new, *kept], [*new.values(), *kept.values()], dict(zip(own, items, strict=False))
+    shown = dict(zip(own, map(written.__getitem__, items), strict=False))
+    return [*new, *map(written.__getitem__, kept)], [*new.values(), *kept.values()], shown
 
 
 def _answered(

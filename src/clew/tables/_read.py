@@ -329,6 +329,8 @@ def _chosen(names: list[str], wanted: Columns) -> tuple[int | None, list[int]]:
             f"the column at position {unnamed[0]} (from 0) has no name; name it, or drop it by its "
             "position"
         )
+    if not kept and id_at is None and names:
+        raise InvalidParameterError("columns and drop leave no column; name others")
     return id_at, kept
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from clew.answers import Answer
 from clew.cli._groups import about_numbers
 from clew.cli._rows import Rows
-from clew.cli._words import counted, printable, sizes_words
+from clew.cli._words import counted, printable, sizes_words, wrong_with
 from clew.cli.asking._loop import EARLY, AskProgress
 from clew.cli.asking._replies import (
     BAD_COMMAND,
@@ -69,7 +69,7 @@ def status_of(session: Session, progress: AskProgress) -> Status:
         ("advice", str(result.stop_)),
     ]
     doubts = [
-        (_answered(doubt), f"wrong with probability {doubt.p_wrong:.2f}: {printable(doubt.reason)}")
+        (_answered(doubt), f"{wrong_with(doubt.p_wrong)}: {printable(doubt.reason)}")
         for doubt in result.doubtful_[:MOST_DOUBTS]
     ]
     return Status(lines, doubts, result)
