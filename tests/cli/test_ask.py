@@ -473,3 +473,5 @@ def test_quiet_prints_no_message_but_errors(rows, ask):
     done = ask(rows, ["same", "quit"], "-q")
     assert (done.exit_code, done.stderr) == (0, "")
     assert ask(rows, ["same"], "-q", "-a", "no/such/folder.jsonl").stderr
+    done = ask(rows, ["same"], "-a", "answers.csv")
+    assert (done.exit_code, "such as answers.jsonl; clew group -c" in done.stderr) == (2, True)

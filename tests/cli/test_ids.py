@@ -200,6 +200,8 @@ def test_faults_of_answers_are_said_with_the_file_s_own_names(run, X):
     _write("Bild links,Bild rechts,Gleich?,Wer,Trial", "Spatz 1,Spatz 99,same,Jörg,1")
     done = run(*said, *items, "--answer-column", "Gleich?", fast=False)
     assert "said.csv, line 2: Bild rechts: there is no row with the id 'Spatz 99'" in done.stderr
+    _write("id_i,id_j,answer", "spatz 1,Spatz 2,same")
+    assert "no row with the id 'spatz 1' (there is 'Spatz 1')" in run(*said, fast=False).stderr
     Path("said.csv").write_text("")
     assert "begins with the names of its columns, such as id_i" in run(*said, fast=False).stderr
     _write("id_i,id_j,answer")

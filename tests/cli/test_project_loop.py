@@ -158,6 +158,10 @@ def test_import_reads_every_table_of_answers_that_group_reads(project, here):
     Constraints.from_pairs(must_link=[("c0", "c1")], ids=["c0", "c1"]).to_jsonl("table.jsonl")
     done = clew("import", "answers", "table.jsonl", "-p", project)
     assert "1 line, 1 imported" in done.stderr, done.output
+    assert "row numbers" not in done.stderr
+    (here / "numbers.csv").write_text("i,j,answer\n0,1,same\n")
+    done = clew("import", "answers", "numbers.csv", "-p", project, "--dry-run")
+    assert "i, j and k are row numbers from 0; if they are ids, rename" in done.stderr
     trials = "rater 1,links,Mitte,rechts,Antwort\neve,a0,a1,c0,rechts\neve,a0,a1,b0,\n"
     (here / "trials.csv").write_text(trials, encoding="utf-8")
     said = ("--item-columns", "links,Mitte,rechts", "--answer-column", "antwort")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 import warnings
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clew._estimators import Clusterer
-from clew._files import check_regular, text_of
+from clew._files import check_regular
 from clew.answers import Answer, Kind, as_table_answers, last_answers, line_of
 from clew.answers._log import check_content_of_log, is_log, read_log
 from clew.cli._groups import (
@@ -29,7 +28,7 @@ from clew.cli._groups import (
     saved_bytes,
 )
 from clew.cli._models import Model, build_model, features_for
-from clew.cli._options import project_and_store
+from clew.cli._options import about_row_numbers, project_and_store
 from clew.cli._outputs import check_writable, write_or_keep, write_with_table
 from clew.cli._project_rows import answers_of_project, rows_of_items
 from clew.cli._reading import RowsJob, read_rows, with_records
@@ -214,22 +213,12 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
             check_content_of_log(job.constraints, log.lines, items.content_of)
         if n_again := len(log.lines) - len(last_answers(log.entries)):
             words.say(f"{counted(n_again, 'answer')} to repeated questions: the first ones count")
-    elif has_ids and _names_rows(job.constraints):
-        words.say(
-            f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
-            "columns to id_i, id_j and id_k"
-        )
+    elif has_ids and (note := about_row_numbers(job.constraints)):
+        words.say(note)
     words.detail(f"{job.constraints}: {counted(len(answers), 'answer')}")
     # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,
     # so that messages name rows by number.
     return answers if has_ids else answers.with_ids(None)
-
-
-def _names_rows(path: Path) -> bool:
-    """Whether the first line of a file of answers, a header or a record, has row numbers alone."""
-    first = text_of(path).lstrip().partition("\n")[0]
-    words = set(re.findall(r"\w+", first.lower()))
-    return "i" in words and "id_i" not in words
 
 
 def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Model, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import getpass
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
@@ -264,6 +265,23 @@ def check_answer_columns(options: dict[str, Any], path: Path | None, table: str)
             raise click.UsageError(
                 f"--{name.replace('_', '-')} is about a table of answers, {table}"
             )
+
+
+def about_row_numbers(path: Path) -> str:
+    """Say so if the first line of a file of answers, a header or a record, has row numbers alone.
+
+    Empty if not.
+    """
+    from clew._files import text_of
+
+    first = text_of(path).lstrip().partition("\n")[0]
+    words = set(re.findall(r"\w+", first.lower()))
+    if "i" not in words or "id_i" in words or first.startswith('{"version"'):  # a log has ids
+        return ""
+    return (
+        f"{path}: i, j and k are row numbers from 0; if they are ids, rename the columns to id_i, "
+        "id_j and id_k"
+    )
 
 
 def n_groups_option(words: str) -> Callable[[F], F]:

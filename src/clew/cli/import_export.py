@@ -20,6 +20,7 @@ from clew.cli._options import (
     ANSWER_COLUMNS,
     PROJECT,
     QUIET,
+    about_row_numbers,
     answer_columns_options,
     check_answer_columns,
     copy_vectors,
@@ -97,6 +98,8 @@ def _answers(
         entries = read_entries(file, store.item_ids(), layout)
     for warning in warned:
         words.say(str(warning.message))
+    if note := about_row_numbers(file):
+        words.say(note)
     if dry_run:
         there = {each.entry.id for each in store.log()}
         n = sum(not entry.id or entry.id not in there for entry in entries)

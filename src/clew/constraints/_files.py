@@ -514,7 +514,7 @@ def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[s
     raise InvalidConstraintsError(
         f"the first item is never chosen, so these may be triplets (is {items[0]!r} more like "
         f"{items[1]!r} or like {items[2]!r}?) or odd-one-out answers: say which, kind 'triplet' or "
-        "'odd_one_out'"
+        "'odd_one_out' (--kind in commands)"
     )
 
 

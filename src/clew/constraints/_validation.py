@@ -93,6 +93,9 @@ class RowIds:
                 if candidate in self._by_text:
                     return self._by_text[candidate]
         known = f"the first of {len(self)} ids is {self.names[0]!r}" if len(self) else "no ids"
+        plain = str(value).strip().casefold()
+        alike = [name for name in self._by_text if name.casefold() == plain]
+        known = f"there is {alike[0]!r}" if alike else known
         raise InvalidConstraintsError(
             f"{where(at)}: there is no row with the id {value!r} ({known})"
         )

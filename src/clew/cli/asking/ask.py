@@ -114,6 +114,11 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
         options["answers"] = options["items"] / ".clew"
     else:
         check_different_files(options, WHAT, ("answers",))
+        if options["answers"].suffix.lower() in (".csv", ".tsv", ".txt", ".parquet", ".xlsx"):
+            raise click.UsageError(
+                f"clew ask keeps answers as JSON lines: name a new file, such as "
+                f"{options['answers'].with_suffix('.jsonl')}; clew group -c reads answers of tables"
+            )
     from clew.cli.asking._loop import AskJob
     from clew.cli.asking._run import run
 
