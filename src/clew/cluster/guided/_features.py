@@ -20,7 +20,7 @@ from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
 from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, Units
 from clew.cluster.guided._cuts import ward_of
-from clew.cluster.guided._gaps import Gaps
+from clew.cluster.guided._gaps import Gaps, Pieces
 from clew.cluster.guided._latent_classes import Categories, columns_without_order
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
@@ -35,6 +35,7 @@ from clew.similarity import COPRF, AdaptiveKNN
 from clew.similarity.graphs import Propagation
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 Metric = Literal["euclidean", "cosine"]
 
 #: Features of more than `MAX_WIDTH` columns are replaced by `N_COMPONENTS` principal components.
@@ -124,6 +125,11 @@ class Rows:
     def _gaps(self) -> Gaps:
         return Gaps(self.X)
 
+    def pieces(self, same: Labels, weights: Floats) -> Pieces | None:
+        """Pieces of groups, given weighted pairs of rows called the same, (m, 2); see `Pieces`."""
+        del same, weights
+        return None
+
     @property
     def tree(self) -> Floats:
         """Ward's linkage of the rows, (n_samples - 1, 4)."""
@@ -188,6 +194,9 @@ class Prepared(Rows):
             return None
         categories: Categories | None = self.once("columns", lambda: Categories.of(self.X))
         return categories
+
+    def pieces(self, same: Labels, weights: Floats) -> Pieces | None:
+        return None if len(self.X) > MANY_ROWS else Pieces.of(self.graph, same, weights)
 
     @property
     def jittered(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Gaps: which groups are far from all other rows."""
+"""Gaps: which groups are far from all other rows, and into which pieces groups fall."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import entr
 
 from clew.kernels.linkage import spanning_tree
 
@@ -113,3 +114,50 @@ def _clearness(gap: Floats, usual: Floats, size: NDArray[np.number]) -> Floats:
     has_edges = np.isfinite(gap) & np.isfinite(usual) & (usual > 0) & (size >= FEWEST)
     ratio = np.divide(gap, usual, out=np.ones_like(gap), where=has_edges)
     return np.asarray(np.log(np.clip(ratio, NARROW, WIDE) / NARROW) / np.log(WIDE / NARROW))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Pieces of groups: rows of a group that neighbors in it connect.
+
+    A wrong answer "same" joins two groups that are no neighbors. That costs the more, the more
+    answers "same" are about rows that are not near, as most wrong ones of random pairs are: where
+    people are asked about rows that are near, two pieces are seldom joined by mistake.
+    """
+
+    ends: Labels
+    """Rows that are neighbors, (2, n_edges)."""
+    far: float
+    """Share of the answers "same" about rows that are neither neighbors nor share one."""
+
+    @classmethod
+    def of(cls, graph: csr_array, same: Labels, weights: Floats) -> Pieces | None:
+        """Pieces over a graph of neighbors; `same` are pairs of rows, (m, 2), weighted.
+
+        None if no answer is far.
+        """
+        is_near = (graph > 0).astype(np.int64)
+        first, second = same.T
+        n_ways = is_near[first].multiply(is_near[second]).sum(axis=1) + is_near[first, second]
+        is_far = np.asarray(n_ways).ravel() == 0
+        if not is_far.any():
+            return None
+        return cls(np.stack(graph.nonzero()), float(weights @ is_far / weights.sum()))
+
+    def bits(self, label: Labels) -> Floats:
+        """Entropy of the sizes of each group's pieces, in bits, (n_groups,)."""
+        n, (one, other) = len(label), self.ends[:, label[self.ends[0]] == label[self.ends[1]]]
+        graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
+        piece = connected_components(graph, directed=False)[1]
+        size, group = np.bincount(piece), np.empty(piece.max() + 1, np.int64)
+        group[piece] = label
+        share = size / np.bincount(label)[group]
+        return np.asarray(np.bincount(group, entr(share) / np.log(2)))
+
+    def touch(self, label: Labels) -> NDArray[np.bool_]:
+        """Whether rows of two groups are neighbors, (n_groups, n_groups)."""
+        n_groups = int(label.max()) + 1
+        found = np.zeros((n_groups, n_groups), np.bool_)
+        one, other = label[self.ends]
+        found[one, other] = found[other, one] = True
+        return found

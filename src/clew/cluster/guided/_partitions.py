@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import entr, logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME
-from clew.cluster.guided._gaps import PartsApart
+from clew.cluster.guided._gaps import PartsApart, Pieces
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
@@ -69,6 +69,9 @@ class Settings:
     group_cost: float = 2.0
     few_rows: float = 10.0
     part_cost: float = 6.0
+    #: Cost of each bit by which a group falls into pieces that are no neighbors, if all answers
+    #: "same" are about rows that are not near; see `Pieces`.
+    piece_cost: float = 12.0
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -85,6 +88,10 @@ class Settings:
         """Costs of groups, in nats, by their numbers of rows and of parts far apart in them."""
         cost = (1 - share) * self.group_cost * np.log1p(size / self.few_rows)
         return np.asarray(cost + share * self.part_cost * np.log2(np.maximum(n_parts, 1)))
+
+    def costs_of_pieces(self, pieces: Pieces, bits: Floats) -> Floats:
+        """Costs of groups, in nats, by the bits by which they fall into pieces."""
+        return np.asarray(self.piece_cost * pieces.far * bits)
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -140,6 +147,18 @@ class AnswerModel:
     def n_pairs(self) -> float:
         """Number of answers about pairs; others count by their rows."""
         return len(self.row_of_end) / 2
+
+    def called_same(self) -> tuple[Labels, Floats]:
+        """Pairs of rows called the same, (m, 2), and the weights of these answers, (m,)."""
+        chosen = [
+            (table.rows[is_same], table.weights[is_same])
+            for table in self.tables
+            if table.kind == "pair" and (is_same := table.answers == SAME).any()
+        ]
+        if not chosen:
+            return np.empty((0, 2), np.int64), np.empty(0)
+        rows, weights = zip(*chosen, strict=True)
+        return np.concatenate(rows), np.concatenate(weights)
 
     def likelihoods(self, error: Floats) -> list[Floats]:
         """Probability of each answer given each outcome, by kind, (m, n_outcomes)."""
@@ -291,6 +310,7 @@ class Partition:
     wrong: Floats
     """Probability that each answer is wrong, (n_answers,)."""
     parts: PartsApart | None
+    pieces: Pieces | None
     energy: float
 
     @property
@@ -312,6 +332,7 @@ def refined(
     settings: Settings = SETTINGS,
     unfitted: Sequence[Smoother] = (),
     parts: PartsApart | None = None,
+    pieces: Pieces | None = None,
 ) -> Partition:
     """Alternate between smoothers, which follow features, and belief propagation over answers.
 
@@ -320,11 +341,11 @@ def refined(
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
     entropy of the groups' sizes, by their weights; less a cost of each group, or, where most rows
-    are in parts far apart, of joining such parts. Where there are `unfitted` smoothers, the same is
-    added by their mean prediction: discriminants and weights are fitted to the groups, and predict
-    also those which a few wrong answers made. (The log-probability of each answer given the others
-    is no substitute: groups that ignore features explain twice as many answers as rows, wrong ones
-    included.)
+    are in parts far apart, of joining such parts, and a cost of groups that fall into pieces.
+    Where there are `unfitted` smoothers, the same is added by their mean prediction: discriminants
+    and weights are fitted to the groups, and predict also those which a few wrong answers made.
+    (The log-probability of each answer given the others is no substitute: groups that ignore
+    features explain twice as many answers as rows, wrong ones included.)
     Time O((n·s + m)·K) a round for m answers and smoothers of s entries a row.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -380,9 +401,11 @@ def refined(
     if parts is not None:
         size = np.bincount(label)
         energy -= settings.costs_of_groups(size, parts.counts(label), parts.share).sum()
+    if pieces is not None:
+        energy -= settings.costs_of_pieces(pieces, pieces.bits(label)).sum()
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, answers.outcomes(cavity), wrong, parts, float(energy),
+        rates, answers.outcomes(cavity), wrong, parts, pieces, float(energy),
     )  # fmt: skip
 
 
@@ -394,7 +417,8 @@ def merged(
     Merges against the evidence join each group, the smallest first, to its most probable other one.
     """
     label, n = one.labels.copy(), len(one.labels)
-    size = np.bincount(label).astype(float)
+    costs = _Costs(one, settings)
+    size = costs.size
     evidence = answers.evidence(label, one.error)
     weight, predictions = settings.size_factor(n), [(settings.row_weight, one.predicted.copy())]
     if one.coherence is not None:
@@ -403,14 +427,9 @@ def merged(
     near = np.zeros((len(size), len(size)))
     np.add.at(near, label, _gains_of_joining(predictions, label))
     is_left = size > 0
-    n_parts = np.zeros(len(size)) if one.parts is None else one.parts.counts(label)
     while is_left.sum() > 2:
         both = size[:, None] + size
-        gain = evidence + near + near.T
-        if one.parts is not None:
-            apart, parts = one.parts.share, n_parts[:, None] + n_parts
-            cost = settings.costs_of_groups(size, n_parts, apart)
-            gain += cost[:, None] + cost - settings.costs_of_groups(both, parts, apart)
+        gain = evidence + near + near.T + costs.saved_by_joining()
         gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
         gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
         np.fill_diagonal(gain, -np.inf)
@@ -423,8 +442,8 @@ def merged(
             per_row[b] = -np.inf
             a = int(per_row.argmax())
         label[label == b] = a
-        is_left[b], size[a], size[b] = False, size[a] + size[b], 0.0
-        n_parts[a], n_parts[b] = n_parts[a] + n_parts[b], 0.0
+        is_left[b] = False
+        costs.join(a, b)
         evidence[a] += evidence[b]
         evidence[:, a] += evidence[:, b]
         for _, predicted in predictions:
@@ -435,6 +454,48 @@ def merged(
         near[a] = share[label == a].sum(axis=0)
         near[:, a] = np.bincount(label, share[:, a], len(size))
     return renumbered(label)
+
+
+class _Costs:
+    """Costs of groups by their sizes, parts and pieces, while they are merged."""
+
+    def __init__(self, one: Partition, settings: Settings) -> None:
+        label = one.labels
+        self.size = np.bincount(label).astype(np.float64)
+        self._settings, self._parts, self._pieces = settings, one.parts, one.pieces
+        if one.parts is not None:
+            self._n_parts = one.parts.counts(label)
+        if one.pieces is not None:
+            self._bits, self._touch = one.pieces.bits(label), one.pieces.touch(label)
+
+    def saved_by_joining(self) -> Floats:
+        """Costs of two groups, less those of one in place of them, (n_groups, n_groups)."""
+        size, saved = self.size, np.zeros((len(self.size), len(self.size)))
+        if self._parts is not None:
+            of, share, n = self._settings.costs_of_groups, self._parts.share, self._n_parts
+            cost = of(size, n, share)
+            saved += cost[:, None] + cost - of(size[:, None] + size, n[:, None] + n, share)
+        if self._pieces is not None:
+            bits = self._bits[:, None] + self._bits - self._bits_of_joined()
+            saved += self._settings.costs_of_pieces(self._pieces, bits)
+        return saved
+
+    def _bits_of_joined(self) -> Floats:
+        """Bits of two groups as one; groups that touch fall into no more pieces than before."""
+        first = self.size[:, None] / np.maximum(self.size[:, None] + self.size, 1.0)
+        apart = np.where(self._touch, 0.0, (entr(first) + entr(1 - first)) / np.log(2))
+        return np.asarray(first * self._bits[:, None] + (1 - first) * self._bits + apart)
+
+    def join(self, a: int, b: int) -> None:
+        """Let group `a` have the rows of `b` too."""
+        if self._parts is not None:
+            self._n_parts[a] += self._n_parts[b]
+            self._n_parts[b] = 0.0
+        if self._pieces is not None:
+            self._bits[a], self._bits[b] = self._bits_of_joined()[a, b], 0.0
+            self._touch[a] |= self._touch[b]
+            self._touch[:, a] |= self._touch[:, b]
+        self.size[a], self.size[b] = self.size[a] + self.size[b], 0.0
 
 
 def _gains_of_joining(predictions: Sequence[tuple[float, Floats]], label: Labels) -> Floats:

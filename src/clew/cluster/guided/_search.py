@@ -188,6 +188,7 @@ class _Search:
         self.categories = categories
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
+        self._pieces = rows.pieces(*answers.called_same())
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
 
     def few(self, n: int) -> int:
@@ -207,7 +208,7 @@ class _Search:
                 smoothers.append(GaussianSmoother(*of))
         found = refined(
             labels, self.answers, smoothers, error, n_rounds, unfitted=self.rows.unfitted,
-            parts=None if self.rows.gaps is None else self.rows.gaps.parts,
+            parts=None if self.rows.gaps is None else self.rows.gaps.parts, pieces=self._pieces,
         )  # fmt: skip
         if self.categories is not None:
             of_values = self.categories.log_evidence(found.labels)
