@@ -237,6 +237,10 @@ def test_annotators(grouped):
         2,
     )
     assert secret not in json.dumps(found)
+    assert (
+        "ben: person, annotator; 1 answer; 0 links"
+        in clew("annotator", "list", "-p", "birds").stdout
+    )
     assert clew("annotator", "revoke", "cleo", "-p", "birds").exit_code == 0
     with grouped.open_store() as store:
         assert store.check_token(secret, "invite") is None

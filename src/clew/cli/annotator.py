@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from clew.cli._options import PROJECT, QUIET, is_given, project_and_store
-from clew.cli._words import printable
+from clew.cli._words import counted, printable
 from clew.exceptions import InvalidParameterError
 
 ROLES = ("annotator", "reviewer", "viewer", "owner")
@@ -104,10 +104,9 @@ def list_(project: Path | None, as_json: bool) -> None:
         return
     for one in records:
         state = "" if one["is_active"] else ", no access"
-        n = len(one["links"])
         click.echo(
             f"{printable(one['name']) or '(no name)'}: {one['kind']}, {one['role']}{state}; "
-            f"{one['answers']:,} answers; {n} link{'s' * (n != 1)}"
+            f"{counted(one['answers'], 'answer')}; {counted(len(one['links']), 'link')}"
         )
 
 
