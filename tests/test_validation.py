@@ -6,14 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from clew._validation import (
-    Allowed,
-    check_features,
-    check_matrix,
-    check_parameters,
-    derived_seeds,
-    generator_of,
-)
+from clew._validation import Allowed, check_features, check_matrix, check_parameters, derived_seeds
 from clew.cluster import KMedoids
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
@@ -108,8 +101,6 @@ def test_new_rows_may_be_one_but_keep_the_width():
 
 def test_seeds_follow_the_random_state():
     assert derived_seeds(5, 3) == derived_seeds(5, 3) == derived_seeds(np.random.RandomState(5), 3)
-    generator_of(5).normal(size=3)
-    assert generator_of(5).normal() == np.random.RandomState(5).normal()
     assert derived_seeds(5, 3)[:2] == derived_seeds(5, 2)
     state = np.random.RandomState(0)
     assert derived_seeds(state, 2) != derived_seeds(state, 2)

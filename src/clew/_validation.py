@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -201,27 +200,7 @@ def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:
 RandomState = int | np.random.RandomState | None
 
 
-#: A generator for each thread.
-_OWN = threading.local()
-
-
-def generator_of(random_state: RandomState) -> np.random.RandomState:
-    """Return a generator; of an int this thread's own one, seeded: a new one takes .1 ms.
-
-    It is to be used before this thread calls the function again.
-    """
-    random: np.random.RandomState
-    if not isinstance(random_state, int | np.integer):
-        random = check_random_state(random_state)
-        return random
-    if not hasattr(_OWN, "random"):
-        _OWN.random = np.random.RandomState()
-    random = _OWN.random
-    random.seed(int(random_state))
-    return random
-
-
 def derived_seeds(random_state: RandomState, n: int) -> list[int]:
     """Derive `n` seeds below 2³¹ from a `random_state`."""
-    random = generator_of(random_state)
+    random = check_random_state(random_state)
     return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=n)]

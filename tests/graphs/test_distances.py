@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import pairwise
 
 from clew._validation import seems_distances
 from clew.exceptions import InvalidDataError
-from clew.graphs import (
-    _distances as module,
-    check_distances,
-    check_triangles,
-    euclidean_distances,
-    n_rows_of_condensed,
-)
+from clew.graphs import _distances as module, check_distances, check_triangles, n_rows_of_condensed
 
 
 @pytest.fixture
@@ -196,23 +189,3 @@ class TestSeemsDistances:
         assert not seems_distances(rng.normal(size=(12, 3)))
         assert not seems_distances(square[:, ::-1])
         assert not seems_distances(np.triu(square))
-
-
-@pytest.mark.parametrize("n_features", [1, 3, 40])
-@pytest.mark.parametrize("kind", ["dense", "columns first", "single", "sparse"])
-@pytest.mark.parametrize("squared", [False, True])
-def test_euclidean_distances_are_those_of_scikit_learn_to_the_last_bit(
-    rng, n_features, kind, squared
-):
-    X, Y = rng.normal(size=(70, n_features)), rng.normal(size=(9, n_features))
-    X = {"columns first": np.asfortranarray, "single": np.float32, "sparse": csr_array}.get(
-        kind, np.asarray
-    )(X)
-    for others in (Y, Y[:1], X[2:5], X, None):
-        expected = pairwise.euclidean_distances(X, others, squared=squared)
-        assert np.array_equal(euclidean_distances(X, others, squared=squared), expected)
-
-
-def test_euclidean_distances_of_rows_that_are_not_finite_are_refused():
-    with pytest.raises(ValueError, match="NaN"):
-        euclidean_distances(np.array([[np.nan], [0.0]]))

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_random_state
 
 from clew._parallel import Progress, blocks, one_blas_thread
 from clew._units import Units
-from clew._validation import RandomState, generator_of
+from clew._validation import RandomState
 from clew._warnings import warn
 from clew.exceptions import FewerGroupsWarning, InvalidConstraintsError
 from clew.kernels.means import add_groups, cheapest
@@ -123,7 +124,7 @@ def kmeans(
     tol: float = 1e-4,
 ) -> KMeansRun:
     """Lloyd's algorithm, `n_init` times; ends when centers shift by `tol` of the mean variance."""
-    random = generator_of(random_state)
+    random = check_random_state(random_state)
     mean = X.mean(axis=0)
     rows = np.ascontiguousarray(X - mean)
     squares = np.einsum("ij,ij->i", rows, rows)

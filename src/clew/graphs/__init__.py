@@ -9,7 +9,6 @@ from clew.graphs._distances import (
     check_n_neighbors,
     check_square,
     check_triangles,
-    euclidean_distances,
     inner_products,
     n_rows_of_condensed,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "check_square",
     "check_triangles",
     "coincide",
-    "euclidean_distances",
     "inner_products",
     "largest_entries",
     "largest_stored",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +23,6 @@ from clew.graphs import (
     check_distances,
     check_distances_to_fitted,
     check_n_neighbors,
-    euclidean_distances,
     largest_stored,
     local_gaussian,
     local_scales,

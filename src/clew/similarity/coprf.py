@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedTransformer, guarded_fit
@@ -23,7 +24,6 @@ from clew.graphs import (
     LocalScales,
     check_n_neighbors,
     coincide,
-    euclidean_distances,
     local_gaussian,
     local_scales,
     scaled_squares,

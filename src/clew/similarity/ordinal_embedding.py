@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +33,7 @@ from clew.exceptions import (
     InvalidDataError,
     InvalidParameterError,
 )
-from clew.graphs import check_dense_size, euclidean_distances
+from clew.graphs import check_dense_size
 from clew.similarity._embedding import LearnedSpace
 from clew.similarity._ordinal import Form, OrdinalModel, Response, Settings, definite
 

@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array
 from scipy.special import betaln, expit, logit, xlogy
+from sklearn.metrics.pairwise import euclidean_distances
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._limits import ALL_PAIRS_ROWS
@@ -29,7 +30,7 @@ from clew.cluster.correlation._search import Evidence, greedy_merges, search
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import DeadEndWarning, InvalidConstraintsError
-from clew.graphs import LocalScales, euclidean_distances
+from clew.graphs import LocalScales
 from clew.metrics import n_violated
 from clew.trust import DawidSkene
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clew._composition import check_part, seeded_part
@@ -21,7 +22,7 @@ from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.constraints import Constraints, Support
 from clew.constraints._support import held_out_folds
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.graphs import check_distances_to_fitted, euclidean_distances
+from clew.graphs import check_distances_to_fitted
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import DistLQP, ShortestPaths
 

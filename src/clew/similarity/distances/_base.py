@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,6 @@ from clew.graphs import (
     check_distances,
     check_distances_to_fitted,
     check_n_neighbors,
-    euclidean_distances,
     largest_stored,
     local_gaussian,
 )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +19,7 @@ from clew._units import Units
 from clew._validation import Allowed, AllowedValues, RandomState, derived_seeds
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError, InvalidParameterError
-from clew.graphs import (
-    LocalScales,
-    check_dense_size,
-    check_square,
-    euclidean_distances,
-    local_gaussian,
-)
+from clew.graphs import LocalScales, check_dense_size, check_square, local_gaussian
 from clew.similarity._embedding import LearnedSpace
 
 __all__ = ["AdaptiveGaussian", "KernelFunction", "computed_kernel"]
