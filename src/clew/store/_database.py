@@ -20,7 +20,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from clew._files import needs, read_only_uri
 from clew.exceptions import StoreError
 from clew.store._models import ChangeRow
-from clew.store.base import Store, Topic
+from clew.store._records import Topic
+from clew.store.base import Store
 
 #: Revision of the schema that this clew reads and writes.
 SCHEMA: Final = "0001"

@@ -29,7 +29,7 @@ from clew.answers import (
 from clew.exceptions import InvalidConstraintsError
 from clew.store._database import Transaction
 from clew.store._models import AboutRow, AnnotatorRow, ItemRow, LeaseRow, LogRow, PoolRow
-from clew.store.base import Logged, Status
+from clew.store._records import Logged, Status
 
 #: Values in one statement: SQLite takes 32,766 at most.
 CHUNK = 1000

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from clew.exceptions import InvalidParameterError
 from clew.store._database import SqlPart, Transaction, record_of
 from clew.store._models import AnnotatorRow, TokenRow
-from clew.store.base import Annotator, Role, Token, TokenKind
+from clew.store._records import Annotator, Role, Token, TokenKind
 
 
 class SqlPeople(SqlPart):

@@ -17,7 +17,7 @@ from clew.answers import Answer, Kind, Question, entry_from_json
 from clew.store._database import Transaction
 from clew.store._log import IS_STANDING_ANSWER, LAST_SEQ, chunks, key_of
 from clew.store._models import ItemRow, LeaseRow, LogRow, PoolRow
-from clew.store.base import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
+from clew.store._records import LEASE_SECONDS, STALE_AFTER, Lease, Suggestion
 
 #: Seconds after which a lease that nobody answered is forgotten.
 FORGOTTEN_SECONDS = 7 * 24 * 3600

@@ -19,7 +19,7 @@ from clew.store import _log as log
 from clew.store._database import SqlPart, Transaction, record_of
 from clew.store._models import ArtifactRow, GroupRow, JobRow, ResultRow, WorkerRow
 from clew.store._people import hashed
-from clew.store.base import WORKER_SECONDS, Group, Job, JobStatus, StoredResult, WorkerState
+from clew.store._records import WORKER_SECONDS, Group, Job, JobStatus, StoredResult, WorkerState
 
 #: A job that has taken down this number of workers has failed.
 MAX_ATTEMPTS = 3
