@@ -94,6 +94,18 @@ def test_without_answers_the_average_is_as_good_as_its_members(wine, iris):
         assert score(model, y) > np.mean(alone) - 0.02
 
 
+@pytest.mark.parametrize("n_features", [2, 10, 50])
+@pytest.mark.parametrize("n_clusters", [None, 21])
+def test_one_large_group_beside_many_small_ones_is_found_without_answers(
+    fitted, n_features, n_clusters
+):
+    random = np.random.RandomState(0)
+    y = random.permutation(np.repeat(np.arange(21), [300] + [5] * 20))
+    centers = {2: 30.0, 10: 4.0, 50: 1.5}[n_features] * random.normal(size=(21, n_features))
+    X = centers[y] + random.normal(size=(len(y), n_features))
+    assert score(fitted(X, n_clusters=n_clusters), y) > 0.95
+
+
 @pytest.mark.parametrize("error", [0.15, 0.3])
 def test_wrong_answers_are_found(wine, error):
     model = wine[error]

@@ -70,6 +70,7 @@ def _ordinary() -> dict[str, NDArray[np.float64]]:
         "blobs": make_blobs(600, 8, centers=12, random_state=0)[0],
         "groups of 12": make_blobs([12] * 50, n_features=20, random_state=0)[0],
         "uneven": uneven,
+        "one large group": make_blobs([300] + [5] * 20, n_features=10, random_state=0)[0],
         "normal": random.normal(size=(500, 30)),
         "heavy tails": random.standard_t(2, size=(500, 10)),
         "skewed": np.exp(random.normal(size=(500, 8))),

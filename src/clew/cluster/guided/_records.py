@@ -56,6 +56,9 @@ N_SAMPLED, LEAST_ROWS = 2_000, 60
 #: above `CLEAR`, doubtful above `DOUBTFUL`. Clear ones are needed in this share of the rows, and
 #: this many times as often as doubtful ones.
 CLEAR, DOUBTFUL, LEAST_CLEAR, CLEAR_TO_DOUBTFUL = 8.0, 4.0, 0.1, 1.2
+#: Copies are nearer to each other than rows without a clear gap are to their nearest row, in this
+#: share of the comparisons; otherwise those rows are a group of their own.
+LEAST_NEARER = 0.75
 #: Values on a lattice have many equal distances, and gaps are then no evidence.
 MOST_TIES = 0.3
 #: Groups are not small if this share of "same" among the answers about rows that are not near is
@@ -217,9 +220,17 @@ def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
     if not issparse(rows):  # rows of numbers are often equal by accident, texts are not
         gap[is_copy & (distance[:, 1:-1] < 1e-6 * np.median(distance[:, -1]))] = 0.0
     # By Rényi: successive gaps of log distances are exponential, with mean 1 / (dimension · rank).
-    largest = (near.dimension * np.arange(1, MOST_COPIES + 1) * gap[:, :MOST_COPIES]).max(axis=1)
-    clear, doubtful = (largest > CLEAR).mean(), (largest > DOUBTFUL).mean()
-    return bool(clear >= LEAST_CLEAR and clear >= CLEAR_TO_DOUBTFUL * (doubtful - clear))
+    gaps = near.dimension * np.arange(1, MOST_COPIES + 1) * gap[:, :MOST_COPIES]
+    largest = gaps.max(axis=1)
+    is_clear, is_single = largest > CLEAR, largest <= DOUBTFUL
+    clear, doubtful = is_clear.mean(), 1.0 - is_single.mean()
+    if clear < LEAST_CLEAR or clear < CLEAR_TO_DOUBTFUL * (doubtful - clear):
+        return False
+    of_copies = near.distance[is_clear, gaps[is_clear].argmax(axis=1)]
+    of_single = near.distance[is_single, 0]
+    return bool(
+        (of_copies[:, None] < of_single).sum() >= LEAST_NEARER * is_clear.sum() * len(of_single)
+    )
 
 
 def answers_join_far_rows(near: NearRows, known: Constraints) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import svd
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import pdist, squareform
 from scipy.special import softmax
 from sklearn.metrics import pairwise_distances, silhouette_score
 
@@ -36,6 +36,12 @@ N_INIT = 5
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
 #: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
 LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
+#: If the silhouette of one clustering exceeds that of data without groups by `CLEAR_GAP`, others
+#: whose silhouette is lower by so much are left out.
+CLEAR_LEAD = 0.1
+#: Average linkage counts unless it has a larger share than `MOST_TINY` of groups of fewer rows than
+#: `LEAST_OF_GROUP`, or a group with a larger share of the rows than `MOST_OF_ROWS`.
+LEAST_OF_GROUP, MOST_TINY, MOST_OF_ROWS = 3, 0.1, 0.9
 #: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
 #: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
@@ -77,11 +83,14 @@ def groups_without_answers(
         labels["latent classes"] = group
         step()
     else:
+        are_own = members is None
         members = members or _default_members(prepared, n_clusters, seed)
         with silenced():
             for name, make in members.items():
                 labels[name] = renumbered(make())
                 step()
+        if are_own and 1 < n_clusters < len(prepared.X):
+            labels = _clear(labels, prepared, n_clusters, seed)
         group, probabilities = _averaged([*labels.values()], n_clusters)
     present = np.unique(group)
     probabilities = probabilities[:, present] / probabilities[:, present].sum(axis=1, keepdims=True)
@@ -100,6 +109,41 @@ def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | 
     memberships = max(every, key=lambda found: found[1])[0]
     is_complete = len(np.unique(memberships.argmax(axis=1))) == n_clusters
     return memberships if is_complete else None
+
+
+def _clear(
+    labels: dict[str, Labels], prepared: Prepared, n_clusters: int, seed: int
+) -> dict[str, Labels]:
+    """Leave out clusterings that split or join what another one shows to be clearly apart.
+
+    One large group beside many small ones is split by most of them.
+    """
+    silhouette = _Silhouettes(Cuts(prepared.X, prepared.tree, seed), prepared.distances)
+    scores = {name: silhouette.of(one) for name, one in labels.items()}
+    average = _of_average_linkage(prepared, n_clusters)
+    if average is not None and silhouette.of(average) > max(scores.values()) + CLEAR_LEAD:
+        labels = {"average linkage": average, **labels}
+        scores["average linkage"] = silhouette.of(average)
+    best = max(scores.values())
+    if min(scores.values()) > best - CLEAR_LEAD:
+        return labels
+    for drawn in islice(_without_groups(silhouette.rows, seed), 2):
+        if best < CLEAR_GAP + _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)(n_clusters):
+            return labels
+    return {name: one for name, one in labels.items() if scores[name] > best - CLEAR_LEAD}
+
+
+def _of_average_linkage(prepared: Prepared, n_clusters: int) -> Labels | None:
+    """Cut the tree of average linkage; None if that leaves a few rows apart from all others."""
+    of_pairs = (
+        pdist(prepared.X)
+        if prepared.distances is None
+        else squareform(np.asarray(prepared.distances, np.float64), checks=False)
+    )
+    labels = renumbered(fcluster(linkage(of_pairs, "average"), n_clusters, "maxclust"))
+    size = np.bincount(labels)
+    is_tiny = (size < LEAST_OF_GROUP).mean() > MOST_TINY or size.max() > MOST_OF_ROWS * size.sum()
+    return None if is_tiny else labels
 
 
 def _averaged(partitions: Sequence[Labels], n_clusters: int) -> tuple[Labels, Floats]:
@@ -244,13 +288,14 @@ class _Silhouettes:
         np.fill_diagonal(self._distances, 0.0)
 
     def __call__(self, n_clusters: int) -> float:
-        score = -1.0
-        for labels in self._cuts(n_clusters):
-            own = labels[self._chosen]
-            if 1 < len(np.unique(own)) < len(own):
-                of = silhouette_score(self._distances, own, metric="precomputed")
-                score = max(score, float(of))
-        return score
+        return max(self.of(labels) for labels in self._cuts(n_clusters))
+
+    def of(self, labels: Labels) -> float:
+        """Return the mean silhouette of one clustering, -1 of one group."""
+        own = labels[self._chosen]
+        if not 1 < len(np.unique(own)) < len(own):
+            return -1.0
+        return float(silhouette_score(self._distances, own, metric="precomputed"))
 
 
 def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> float:
