@@ -93,7 +93,7 @@ def _of_which(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
 def _of_confirm(answer: Answer) -> Iterator[tuple[int, int, int, float]]:
     """Yield "different" for ticked members, "same" for others, each with the first example.
 
-    Members of one part are overlooked together, so those not ticked share the weight of one answer.
+    Members of one part are overlooked together: those not ticked share the weight of one answer.
     """
     first = answer.question.parts[0]
     at = 0

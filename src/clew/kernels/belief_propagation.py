@@ -16,15 +16,12 @@ EXCLUDED = -1e300
 class Messages(NamedTuple):
     """The messages of answers to each row: expected log-likelihoods of the row's groups.
 
-    Given the probabilities q of the groups of the other rows a and b, the message of an answer
-    about rows i, a and b to group k of row i is, up to a constant,
-    ``by_first·q[a, k] + by_second·q[b, k] + by_both·q[a, k]·q[b, k]``.
+    With the probabilities q of the groups of the other rows a and b, an answer's message to group k
+    is ``by_first·q[a, k] + by_second·q[b, k] + by_both·q[a, k]·q[b, k]``, up to a constant.
 
     IN start (n_rows + 1,): the messages to row i are the slice ``start[i]:start[i + 1]`` of the
-    other arrays; first, second (n_messages,): the other rows a and b of each answer; `second` is -1
-    for a pair; by_first, by_second, by_both (n_messages,): changes of the log-likelihood if the row
-    is in the group of a (`by_first`) or of b (`by_second`). If it is in the group of both,
-    `by_both` is added to these two.
+    others; first, second (n_messages,): rows a and b; `second` is -1 for a pair; by_first,
+    by_second, by_both (n_messages,): the coefficients.
     """
 
     start: NDArray[np.int64]
@@ -101,15 +98,12 @@ def mean_field(
 ) -> int:
     """Update the probabilities of each row in turn, given those of all others.
 
-    IN log_prior (n_rows, n_groups): log-probability of each group of each row without answers;
-    messages: the answers; is_hard: whether a row is restricted to the groups with the highest sum
-    of messages; tie: sums that differ by at most this count as equal, for `is_hard`; excluded:
-    log-probability of the other groups, for `is_hard`; max_sweeps: maximum number of sweeps over
-    all rows; tol: the sweep in which no probability changes by this much is the last.
-    INOUT q (n_rows, n_groups): probability of each group of each row; each row sums to 1.
-    Returns number of sweeps.
-
-    Time O((n_rows + n_messages)·n_groups) for each sweep.
+    IN log_prior (n_rows, n_groups): log-probability of each group without answers; is_hard: whether
+    a row is restricted to the groups with the highest sum of messages, up to `tie`, and the others
+    have the log-probability `excluded`; tol: the sweep in which no probability changes by this is
+    the last.
+    INOUT q (n_rows, n_groups): probability of each group; each row sums to 1.
+    Returns number of sweeps. Time O((n_rows + n_messages)·n_groups) for each.
     """
     field = np.empty(q.shape[1])
     for sweep in range(max_sweeps):
@@ -257,10 +251,7 @@ def update_all_messages(
 ) -> None:
     """Compute the message of each answer to each of its rows, without damping.
 
-    IN factors: the answers; cavity (n_ends, n_groups): for each end, the probabilities of its row's
-    groups.
-    OUT message (n_ends, n_groups): for each end, the message of the answer to its row:
-    log-likelihoods of the row's groups.
+    IN cavity, OUT message (n_ends, n_groups): as in `propagate_beliefs`.
     """
     for end in range(message.shape[0]):
         update_message(end, factors, 0.0, cavity, message)

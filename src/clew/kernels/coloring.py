@@ -52,10 +52,7 @@ def peeling_rounds(
 
 @bare_kernel
 def set_leaf(least: NDArray[np.int64], at: int, value: int) -> None:
-    """Set a leaf of a binary tree in which each inner node is the smaller of its two children.
-
-    The root is ``least[1]``, and the children of entry k are the entries 2·k and 2·k + 1.
-    """
+    """Set a leaf of a tree of minima; its root is 1, the children of k are 2·k and 2·k + 1."""
     at += least.shape[0] // 2
     least[at] = value
     while at > 1:
@@ -68,10 +65,7 @@ def set_leaf(least: NDArray[np.int64], at: int, value: int) -> None:
 
 @bare_kernel
 def sort_key(node: int, n_open: int, place: int, m: int, indptr: NDArray[np.int64]) -> int:
-    """Return the sort key of an uncolored node: by allowed colors, neighbors, and place.
-
-    The node with the lowest key is colored next. Its place among the `m` nodes is ``key % m``.
-    """
+    """Return the sort key of a node: by allowed colors, neighbors, and place, ``key % m``."""
     degree = indptr[node + 1] - indptr[node]
     return np.int64((n_open * indptr.shape[0] - degree) * m + place)
 
@@ -112,8 +106,7 @@ def place_in_order(
 ) -> int:
     """Color nodes one by one, each with the cheapest color that no neighbor has.
 
-    IN order (m,): the nodes to color; cost (n_nodes, n_colors): cost of each node in each color;
-    indptr, indices: neighbors of each node.
+    IN order (m,): the nodes to color; cost (n_nodes, n_colors); indptr, indices: neighbors.
     INOUT labels (n_nodes,): the color of each node, -1 for none yet.
     Returns number of nodes colored; fewer than `m` if a node had neighbors of every color.
     """
@@ -166,16 +159,15 @@ def color_connected(
     """Color nodes by DSATUR with backtracking: the node with the fewest allowed colors first.
 
     IN nodes (m,): the nodes to color; neither they nor their neighbors have a color; cost (n_nodes,
-    n_colors): cost of each node in each color; cheap colors are tried first; indptr, indices:
-    neighbors of each node; max_steps: maximum number of colors tried.
+    n_colors): cheap colors are tried first; indptr, indices: neighbors; max_steps: maximum number
+    of colors tried.
     INOUT labels (n_nodes,): the color of each node, -1 for none. Partly colored unless `found` is
     1.
     Returns found: 1 if all nodes are colored, 0 if no coloring exists, -1 if `max_steps` was
-    reached; n_steps: number of colors tried.
+    reached; n_steps.
 
-    Time O(degree·log m + n_colors) for each step; memory O((n_nodes + m)·n_colors).
-
-    D. Brélaz, "New methods to color the vertices of a graph", Communications of the ACM 22, 1979.
+    Time O(degree·log m + n_colors) for each step; memory O((n_nodes + m)·n_colors). D. Brélaz, "New
+    methods to color the vertices of a graph", Communications of the ACM 22, 1979.
     """
     n, n_colors = cost.shape
     m = nodes.shape[0]
@@ -237,10 +229,7 @@ def follow_chain(
     visits: NDArray[np.int64],
     chain: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Collect the chain of `start` and `color`; return its length and how much the swap saves.
-
-    The length is 0 if the chain does not fit into `chain`.
-    """
+    """Return the length of the chain, 0 if it does not fit into `chain`, and what it saves."""
     own = labels[start]
     chain[0] = start
     visits[start] = stamp
@@ -273,18 +262,13 @@ def swap_chains(
     least: float,
     labels: NDArray[np.int64],
 ) -> int:
-    """Swap colors along chains as long as that lowers the cost.
+    """Swap colors along chains as long as that lowers the cost; a node may be a chain by itself.
 
-    A node without a neighbor of the other color is a chain by itself, and changes its color.
-
-    IN cost (n_nodes, n_colors): cost of each node in each color; indptr, indices: neighbors of each
-    node, in both directions, as in a CSR matrix; max_length: longer chains are not swapped;
-    max_sweeps: maximum number of sweeps over all nodes; a sweep without a swap is the last; least:
-    a swap must save more than this.
+    IN cost (n_nodes, n_colors); indptr, indices: neighbors of each node, in both directions;
+    max_length: longer chains are not swapped; max_sweeps: a sweep without a swap is the last;
+    least: a swap must save more than this.
     INOUT labels (n_nodes,): the color of each node: a valid coloring before and after.
-    Returns number of swaps.
-
-    Each sweep follows at most one chain for each node and cheaper color.
+    Returns number of swaps. A sweep follows at most one chain for each node and cheaper color.
     """
     n, n_colors = cost.shape
     visits = np.zeros(n, dtype=np.int64)

@@ -79,8 +79,8 @@ def clear(sums: Sums, group: int) -> None:
 def row_score(scoring: Scoring, sums: Sums, group: int, n_others: float, is_fixed: bool) -> float:
     """Compute the score of a row and the `n_others` other rows of a group.
 
-    If the number of groups is fixed, a row cannot be alone: terms that are equal for all groups are
-    left out.
+    If the number of groups is fixed, a row cannot be alone: terms equal for all groups are left
+    out.
     """
     evidence, prior, top = sums.evidence[group], sums.prior[group], sums.top[group]
     n_asked = sums.n_asked[group]
@@ -171,10 +171,8 @@ def anneal_rows(
 ) -> None:
     """Draw the group of each row, in order, given those of all others (one Gibbs sweep).
 
-    IN pairs, scoring; temperature: divisor of the scores. Near 0, the best group is drawn; random
-    (n_rows,): uniform numbers in [0, 1).
-    INOUT labels (n_rows,): group of each row; sizes (n_groups,): number of rows of each group.
-    Groups may become empty.
+    IN temperature: divisor of the scores; random (n_rows,): uniform numbers in [0, 1).
+    INOUT labels (n_rows,), sizes (n_groups,): as in `move_rows`. Groups may become empty.
     """
     n_groups = len(sizes)
     sums, weight = empty_sums(n_groups), np.empty(n_groups)
@@ -254,11 +252,10 @@ def cut_sums(
 ) -> None:
     """Sum values of pairs over the cut that each edge of a tree makes when it is removed.
 
-    IN order (n_nodes,): nodes of the tree, each after its parent; the root first; above (n_nodes,):
-    parent of each node; that of the root is not read; first, second (n_pairs,): nodes of each pair;
-    values (n_pairs, n_values): values of each pair.
-    OUT sums (n_nodes, n_values): for each node, sums over the pairs of which exactly one node is in
-    its subtree; size (n_nodes,): number of nodes in each subtree.
+    IN order (n_nodes,): nodes of the tree, each after its parent; above (n_nodes,): parents; that
+    of the root is not read; first, second (n_pairs,), values (n_pairs, n_values): the pairs.
+    OUT sums (n_nodes, n_values): sums over the pairs with exactly one node in each node's subtree;
+    size (n_nodes,): nodes of each subtree.
     """
     n, n_values = len(order), values.shape[1]
     depth = np.zeros(n, np.int64)

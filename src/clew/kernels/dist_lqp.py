@@ -19,8 +19,8 @@ from clew.kernels._jit import kernel
 class Bounds(NamedTuple):
     """Soft bounds on the first distances.
 
-    IN over, under (n_bounded,): penalty for each unit above `upper`, and for each unit below
-    `lower`; 0 for no bound; upper, lower: the bounds.
+    IN over, under (n_bounded,): penalty for each unit above `upper` and below `lower`; 0 for no
+    bound.
     """
 
     over: NDArray[np.float64]
@@ -39,11 +39,9 @@ def sweep_bounds(
 ) -> None:
     """Project onto the upper and the lower bound of each bounded distance.
 
-    IN bounds; step (n_distances,): half the inverse weight of each distance.
-    INOUT x (n_distances,): the distances; over, under (n_bounded,): multipliers of the upper and of
-    the lower bounds; at most the penalties.
-
-    Time O(n_bounded).
+    IN step (n_distances,): half the inverse weight of each distance.
+    INOUT x (n_distances,): the distances; over, under (n_bounded,): multipliers; at most the
+    penalties.
     """
     for i in range(len(bounds.over)):
         new = over[i] + (x[i] - bounds.upper) / step[i]
@@ -74,17 +72,14 @@ def sweep_triangles(
     multipliers: NDArray[np.float64],
     active: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Project onto the triangle inequalities of some triangles in turn.
+    """Project onto the triangle inequalities of some triangles in turn, in time O(n_which).
 
     IN sides (n_triangles, 3): the three distances of each triangle; step (n_distances,): half the
-    inverse weight of each distance; 0 for a fixed one; which: numbers of triangles, of which the
-    first `n_which` are visited; n_which: number of triangles to visit.
-    INOUT x (n_distances,): the distances; multipliers (n_triangles, 3): one for each side that
-    could be the longest.
+    inverse weight of each; 0 for a fixed one; which: triangles, of which the first `n_which` are
+    visited.
+    INOUT x (n_distances,): the distances; multipliers (n_triangles, 3): one for each longest side.
     OUT active: the visited triangles with a positive multiplier. May be the array `which`.
     Returns n_active: length of `active`; largest: largest change of a multiplier.
-
-    Time O(n_which).
     """
     n_active, largest = 0, 0.0
     for at in range(n_which):
@@ -113,12 +108,10 @@ def sweep_triangles(
 
 @kernel
 def close_triangles(sides: NDArray[np.int32], x: NDArray[np.float64]) -> None:
-    """Shorten sides that are longer than the other two together, until there are none.
+    """Shorten sides that are longer than the other two together, pass by pass until there are none.
 
     IN sides (n_triangles, 3): the three distances of each triangle.
     INOUT x (n_distances,): the distances, none negative.
-
-    Time O(n_triangles) for each pass; a pass after which nothing changes is the last.
     """
     changed = True
     while changed:

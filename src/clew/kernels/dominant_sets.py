@@ -20,13 +20,12 @@ def bound_eigenvalue(
 ) -> float:
     """Return an upper bound of the largest eigenvalue of a symmetric nonnegative matrix A.
 
-    For any positive vector x, the largest entry of ``(Ax) / x`` is at least that eigenvalue
-    (Collatz and Wielandt). Power iterations lower it toward the eigenvalue.
+    The largest entry of ``(Ax) / x`` bounds it for any positive x (Collatz and Wielandt); power
+    iterations lower that.
 
-    IN block (m, m): a is ``block[start:size, start:size]``; start, size: first row of A in `block`,
-    and the row after its last; tol: relative gap between the largest and the smallest entry of
-    ``(Ax) / x`` at which to stop; max_iter: maximum number of power iterations; the bound holds
-    after any number.
+    IN block (m, m): A is ``block[start:size, start:size]``; tol: relative gap between the largest
+    and the smallest entry of ``(Ax) / x`` at which to stop; the bound holds after any number of
+    iterations.
     OUT vector, image (m,).
     """
     vector[start:size] = 1.0
@@ -79,9 +78,8 @@ def maximize(
     Each step moves x toward the element with the highest payoff, or away from the member with the
     lowest, to the best point on that line. A member that is removed has a share of exactly 0.
 
-    IN block (m, m): B is ``block[:size, :size]``, symmetric; size: number of elements; tol:
-    converged if every payoff of a member is within this of the mean payoff ``x'Bx``, and no other
-    payoff exceeds the mean by more; max_iter: maximum number of steps.
+    IN block (m, m): B is ``block[:size, :size]``, symmetric; tol: largest distance of a member's
+    payoff from the mean payoff ``x'Bx``, and of another's above it, at convergence.
     INOUT share (m,): the initial x, then the maximum: entries not negative, with sum 1.
     OUT payoff (m,): ``Bx``.
     Returns whether x converged within `max_iter` steps.

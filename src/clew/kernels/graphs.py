@@ -22,8 +22,7 @@ def _grow(
 ) -> tuple[int, int, int]:
     """Visit the neighbors of ``queue[begin:end]``; see `shortest_path`.
 
-    Returns end: the new end of `queue`; new nodes begin at the old `end`; here, there: an edge
-    between the two searches, or -1 and -1.
+    Returns the new end of `queue`, and an edge between the two searches, or -1 and -1.
     """
     new_end = end
     for at in range(begin, end):
@@ -117,14 +116,10 @@ def _joined(before: NDArray[np.int64], here: int, there: int) -> NDArray[np.int6
 def shorten_through(
     indptr: NDArray[np.int64], members: NDArray[np.int64], distances: NDArray[np.float64]
 ) -> None:
-    """Shorten all distances by paths that visit components of must-linked rows.
-
-    Within a component all distances are 0, so that it counts as one row.
+    """Shorten distances (n, n) by paths that visit components of must-linked rows, each as one row.
 
     IN indptr, members: rows of each component, as in a CSR matrix.
-    INOUT distances (n, n): symmetric.
-
-    Time O(n²) for each component.
+    INOUT distances (n, n): symmetric. Time O(n²) for each component.
     """
     n = len(distances)
     nearest = np.empty(n)
@@ -143,7 +138,6 @@ def shorten_through(
 def find_root(parent: NDArray[np.int64], node: int) -> int:
     """Return the root of a node's tree, and halve the path to it.
 
-    IN node.
     INOUT parent (n,): parent of each node; that of a root is the root itself.
     """
     while parent[node] != node:
@@ -154,12 +148,9 @@ def find_root(parent: NDArray[np.int64], node: int) -> int:
 
 @kernel
 def unite(parent: NDArray[np.int64], size: NDArray[np.int64], a: int, b: int) -> bool:
-    """Join the trees of two nodes, the smaller below the larger.
+    """Join the trees of two nodes, the smaller below the larger; False if they were one already.
 
-    IN a, b: the nodes.
-    INOUT parent (n,): parent of each node; that of a root is the root itself; size (n,): number of
-    nodes in the tree of each root.
-    Returns false if the nodes were in one tree already.
+    INOUT parent (n,): as in `find_root`; size (n,): number of nodes in the tree of each root.
     """
     a = find_root(parent, a)
     b = find_root(parent, b)
@@ -174,12 +165,9 @@ def unite(parent: NDArray[np.int64], size: NDArray[np.int64], a: int, b: int) ->
 
 @kernel
 def component_labels(n_nodes: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Label the connected components 0, 1, ... in the order of their smallest node.
+    """Label the connected components 0, 1, ... in the order of their smallest node: (n_nodes,).
 
-    IN n_nodes: number of nodes; edges (m, 2): edges, as pairs of nodes.
-    Returns (n_nodes,): the component of each node.
-
-    Union-find: time nearly linear in nodes and edges, memory O(n_nodes).
+    IN edges (m, 2): pairs of nodes. Union-find: nearly linear in nodes and edges.
     """
     parent = np.arange(n_nodes)
     size = np.ones(n_nodes, dtype=np.int64)

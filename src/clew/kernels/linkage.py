@@ -26,9 +26,8 @@ def joined_distance(
 ) -> float:
     """Return the distance from the union of A and B to another cluster (Lance and Williams).
 
-    IN linkage: one of the values of `LINKAGES`; a, b: distances from A and from B to the other
-    cluster; if one is infinite, so is the result; ab: distance from A to B; n_a, n_b, n_other:
-    sizes of A, B and the other cluster.
+    IN linkage: of `LINKAGES`; a, b: distances from A and B; if one is infinite, so is the result;
+    ab: distance from A to B; n_a, n_b, n_other: sizes of the clusters.
     """
     if a == np.inf or b == np.inf:
         return np.inf
@@ -53,16 +52,11 @@ def merge(
     active: NDArray[np.int64],
     n_active: int,
 ) -> int:
-    """Merge the cluster of one slot into that of another.
+    """Merge the cluster of slot `gone` into that of `kept`; return the number of clusters left.
 
-    IN linkage: one of the values of `LINKAGES`; gone, kept: the slots; n_active: number of
-    clusters.
-    INOUT distance (n * (n - 1) / 2,): condensed distances; those of the slot `kept` become those of
-    the union; size (n,): number of rows of the cluster in each slot; active (n,): the slots in use,
-    ascending, in the first `n_active` entries.
-    Returns number of clusters left.
-
-    Time O(n_active).
+    INOUT distance (n * (n - 1) / 2,): condensed; those of `kept` become those of the union; size
+    (n,): rows of the cluster in each slot; active (n,): the slots in use, ascending, in the first
+    `n_active` entries.
     """
     n = size.shape[0]
     between = distance[position(n, gone, kept)]
@@ -91,16 +85,11 @@ def merge_components(
     size: NDArray[np.float64],
     active: NDArray[np.int64],
 ) -> int:
-    """Merge the rows that must-links join.
+    """Merge the rows that must-links join; return the number of clusters left. Time O(n·m).
 
-    IN linkage: one of the values of `LINKAGES`; links (m, 2): pairs of slots: the second is merged
-    into the first, and is in no other pair.
-    INOUT distance (n * (n - 1) / 2,): condensed distances, all finite; size (n,): number of rows of
-    the cluster in each slot; active (n,): all slots, ascending; afterwards the slots in use, in the
-    first entries.
-    Returns number of clusters left.
-
-    Time O(n·m).
+    IN links (m, 2): pairs of slots: the second is merged into the first, and is in no other pair.
+    INOUT distance, size, active: as in `merge`; distances are finite, and all slots in use at
+    first.
     """
     n_active = active.shape[0]
     for k in range(links.shape[0]):
@@ -117,11 +106,10 @@ def nearest(
     active: NDArray[np.int64],
     n_active: int,
 ) -> tuple[int, float]:
-    """Find the slot nearest to a slot; in a tie `before`, otherwise the first.
+    """Find the slot nearest to a slot, and its distance; in a tie `before`, otherwise the first.
 
-    IN distance (n * (n - 1) / 2,): condensed distances; n, slot: number of rows, and the slot;
-    before: the previous slot of the chain, -1 for none; active (n,): the slots in use, ascending,
-    in the first `n_active` entries; n_active: number of clusters.
+    IN distance, active, n_active: as in `merge`; before: the previous slot of the chain, -1 for
+    none.
     Returns slot: -1 if every merge with this slot is forbidden; distance: infinite then.
     """
     best = -1
@@ -154,18 +142,13 @@ def merge_along_chains(
     merges: NDArray[np.int64],
     heights: NDArray[np.float64],
 ) -> int:
-    """Merge mutual nearest neighbors until only forbidden merges are left.
+    """Merge mutual nearest neighbors until only forbidden merges are left, in time O(n²).
 
-    IN linkage: one of the values of `LINKAGES`; n_active: number of clusters.
-    INOUT distance (n * (n - 1) / 2,): condensed distances; infinite between clusters that must not
-    be merged; size (n,): number of rows of the cluster in each slot; active (n,): the slots in use,
-    ascending, in the first `n_active` entries.
-    OUT merges (n_active - 1, 2): the slots of the two clusters of each merge. A merge comes after
-    all merges within its two clusters; heights (n_active - 1,): distance of the two clusters, not
-    below the height of any merge within them.
+    INOUT distance, size, active: as in `merge`; infinite between clusters that must not be merged.
+    OUT merges (n_active - 1, 2): the slots of the two clusters of each merge, after all merges
+    within them; heights (n_active - 1,): their distance, not below the height of any merge within
+    them.
     Returns number of merges; fewer than ``n_active - 1`` if the remaining ones are forbidden.
-
-    Time O(n²).
 
     F. Murtagh, "A survey of recent advances in hierarchical clustering algorithms", The Computer
     Journal 26, 1983.
@@ -213,12 +196,9 @@ def without(active: NDArray[np.int64], n_active: int, slot: int) -> int:
 
 @kernel
 def number_nodes(n: int, merges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert merges to the nodes of a tree, as in scikit-learn's `children_`.
+    """Convert merges to the nodes of a tree, as in scikit-learn's `children_`: (m, 2).
 
-    IN n: number of rows; merges (m, 2): a row of each of the two clusters, in the order of the
-    merges.
-    Returns (m, 2): the two nodes of each merge, the smaller first. Node i is a row if i < n,
-    otherwise the result of merge i - n.
+    IN merges (m, 2): a row of each of the two clusters, in the order of the merges.
     """
     parent = np.arange(n)
     node = np.arange(n)
@@ -316,8 +296,8 @@ def spanning_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Find the minimum spanning tree by Prim's algorithm, in order of growth from row 0.
 
-    IN X (n, d): rows; D: distances (n, n), which are read in place of X if there are any.
-    OUT the two ends of each edge (n - 1, 2), and its length (n - 1,).
+    IN X (n, d): rows; D (n, n): distances, read in place of X if there are any.
+    Returns the two ends of each edge (n - 1, 2), and its length (n - 1,).
     """
     n, by_distances = len(X), len(D) > 0
     ends, length = np.empty((n - 1, 2), np.int64), np.empty(n - 1)

@@ -14,11 +14,7 @@ from clew.kernels._jit import kernel
 def squared_distances(
     X: NDArray[np.float64], rows: NDArray[np.int64], distance: NDArray[np.float64]
 ) -> None:
-    """Compute the two squared Euclidean distances of each constraint.
-
-    IN X (n_rows, n_features): features; rows (n, 4): rows i, j, g and h of each constraint.
-    OUT distance (n, 2): squared distances between i and j, and between g and h.
-    """
+    """Compute squared distances (n, 2) between rows i and j, and g and h, of `rows` (n, 4)."""
     for at in range(rows.shape[0]):
         for end in range(2):
             x, y = X[rows[at, 2 * end]], X[rows[at, 2 * end + 1]]
@@ -36,15 +32,12 @@ def cut_block(
     members: NDArray[np.int64],
     local: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Find the next block of constraints, which has at most `max_rows` different rows.
+    """Find the next block of constraints, from `start`, with at most `max_rows` different rows.
 
-    IN rows (n, 4): rows of each constraint; start: first constraint of the block.
-    INOUT place (n_rows,): all -1; afterwards the number of each row within the block, -1 for rows
-    not in it.
-    OUT members (max_rows,): rows of the block; `max_rows` is at least 4; local (n, 4): the entries
-    of `rows` as numbers within the block.
-    Returns stop: the constraint after the last one of the block; n_members: number of rows in the
-    block.
+    IN rows (n, 4): rows of each constraint.
+    INOUT place (n_rows,): all -1; afterwards the number within the block of each of its rows.
+    OUT members (max_rows,): rows of the block; local (n, 4): `rows` as numbers within the block.
+    Returns the constraint after the last one of the block; the number of rows in it.
     """
     n_members = 0
     stop = start
@@ -94,22 +87,19 @@ def sweep(
     """Project once onto all constraints, block by block.
 
     Within a block, projections update only the inner products of its rows; A is updated once for
-    each block, by matrix products. This function is not compiled: NumPy is as fast here, and Numba
-    takes ten seconds to compile the matrix products.
+    each, by matrix products. Not compiled: NumPy is as fast here, and Numba takes ten seconds to
+    compile those.
 
-    IN limits: the constraints, in the order of the projections; X (n_rows, n_features): features;
-    max_rows: maximum number of rows in a block, at least 4; max_rounds: maximum number of rounds
-    over each block; tol: violations up to this are tolerated, relative to the bound, or for a
-    comparison relative to the sum of the two distances; corrected: whether λ is kept within its
-    range (Dykstra's correction), so that later projections may undo earlier ones; sweeps then
-    converge to the nearest matrix that keeps all constraints. Otherwise only violated constraints
-    are projected onto, and sweeps converge to some matrix that keeps them.
+    IN limits: the constraints, in the order of the projections; X (n_rows, n_features); max_rows:
+    in a block, at least 4; max_rounds: over each block; tol: tolerated violation, relative to the
+    bound or to the sum of the two distances; corrected: whether λ is kept within its range
+    (Dykstra's correction): later projections may undo earlier ones, and sweeps converge to the
+    nearest matrix that keeps all constraints. Otherwise only violated ones are projected onto, and
+    sweeps converge to some such matrix.
     INOUT multiplier (n,): λ of each constraint; A (n_features, n_features): the matrix; symmetric
     up to rounding.
-    Returns number of projections.
-
-    For a block of m rows and d features: time O(m·d² + m²·d + m³), and O(m²) for each projection.
-    Memory O(m·d + m² + d²).
+    Returns number of projections. A block of m rows takes O(m·d² + m²·d + m³), and O(m²) for each
+    projection.
 
     J. Davis, B. Kulis, P. Jain, S. Sra and I. Dhillon, "Information-theoretic metric learning",
     ICML 2007.
@@ -161,11 +151,10 @@ class Limits(NamedTuple):
 def best_step(
     limits: Limits, at: int, multiplier: float, near: float, far: float, cross: float
 ) -> float:
-    """Return the change of λ after which a constraint holds with equality.
+    """Return the change of λ after which a constraint holds with equality; 0 if there is none.
 
-    IN limits: the constraints; at: number of the constraint; multiplier: its λ; near, far, cross:
-    ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences ``c = x_i - x_j`` and ``e = x_g - x_h``.
-    Returns 0 if there is no such change.
+    IN at: number of the constraint; multiplier: its λ; near, far, cross: ``c'Ac``, ``e'Ae`` and
+    ``c'Ae`` for the differences ``c = x_i - x_j`` and ``e = x_g - x_h``.
     """
     factor = limits.factor[at]
     if limits.inverse_bound[at] == 0.0:
@@ -233,17 +222,12 @@ def project_block(
     multiplier: NDArray[np.float64],
     gram: NDArray[np.float64],
 ) -> int:
-    """Project onto some constraints in turn, round after round until they hold.
+    """Project onto the constraints ``start:stop``, round after round until they hold.
 
-    IN limits: the constraints; their rows are row numbers of `gram`; start, stop: the constraints
-    used are those from `start` to ``stop - 1``; max_rounds: maximum number of rounds; tol: the
-    round in which no relative violation exceeds this is the last; corrected: as for
-    `log_det_sweeps.sweep`.
-    INOUT multiplier (n,): λ of all constraints; gram (n_rows, n_rows): inner products of the rows
-    of the block under A, ``X A X'``.
-    Returns number of projections.
-
-    Time O(n_rows²) for each projection.
+    IN limits: its rows are row numbers of `gram`; max_rounds, tol, corrected: as in `sweep`.
+    INOUT multiplier (n,): λ of all constraints; gram (n_rows, n_rows): ``X A X'`` of the block's
+    rows.
+    Returns number of projections; each takes O(n_rows²).
     """
     u, v = np.empty(gram.shape[0]), np.empty(gram.shape[0])
     n_steps = 0

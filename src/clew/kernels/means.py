@@ -12,11 +12,7 @@ from clew.kernels._jit import bare_kernel, kernel
 
 @kernel
 def cheapest(cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
-    """Find the column of lowest cost in each row, in a tie the first.
-
-    IN cost (n_rows, n_columns): costs.
-    OUT labels (n_rows,): the column of each row.
-    """
+    """Find the column of lowest cost, in a tie the first, in each row: (n_rows,)."""
     for row in range(cost.shape[0]):
         best = 0
         for column in range(1, cost.shape[1]):
@@ -35,10 +31,8 @@ def add_groups(
 ) -> None:
     """Add rows and weights to the sums of their groups, in the order of rows.
 
-    IN rows (n_rows, n_columns): rows, multiplied by their weights; weight (n_rows,): weight of each
-    row; labels (n_rows,): group of each row.
-    INOUT sums (n_groups, n_columns): sum of the rows of each group; mass (n_groups,): sum of the
-    weights of each group.
+    IN rows (n_rows, n_columns): multiplied by their weights; weight, labels (n_rows,).
+    INOUT sums (n_groups, n_columns); mass (n_groups,): sums of rows and of weights.
     """
     for row in range(rows.shape[0]):
         group = labels[row]
@@ -50,10 +44,9 @@ def add_groups(
 class PairLists(NamedTuple):
     """Must-links and cannot-links, listed for each row.
 
-    IN start (n_rows + 1,): the list of row i is the slice ``start[i]:start[i + 1]`` of `other` and
-    `pair`; other (2 * n_pairs,): the other row of each listed pair; pair (2 * n_pairs,): the number
-    of each listed pair; is_must (n_pairs,): whether the pair is a must-link; otherwise it is a
-    cannot-link.
+    IN start (n_rows + 1,): the list of row i is the slice ``start[i]:start[i + 1]`` of `other`, the
+    other row, and `pair`, the number of each pair (2 * n_pairs,); is_must (n_pairs,): or a cannot-
+    link.
     """
 
     start: NDArray[np.int64]
@@ -72,8 +65,8 @@ def add_penalties(
 ) -> None:
     """Add the penalties of a row's answers in each group to the cost of the row in that group.
 
-    A violated must-link costs its penalties in both groups, a violated cannot-link its penalty in
-    the common group. Answers with a row that has no group yet, -1, cost nothing.
+    A violated must-link has its penalties in both groups, a violated cannot-link in the common one;
+    answers with a row that has no group yet, -1, have none.
     """
     for at in range(lists.start[row], lists.start[row + 1]):
         other = labels[lists.other[at]]
@@ -99,15 +92,11 @@ def iterated_conditional_modes(
 ) -> int:
     """Move rows one by one to their cheapest group, given the groups of all others.
 
-    IN order (n_rows,): the order in which rows are visited; distances (n_rows, n_groups): cost of
-    each row in each group without answers; lists: the answers; penalty (n_pairs, n_groups): penalty
-    of each pair in each group, see `add_penalties`; max_sweeps: maximum number of sweeps over all
-    rows; a sweep without a move is the last.
-    INOUT labels (n_rows,): group of each row, -1 for none yet. A row leaves its group only for a
-    cheaper one.
-    Returns number of moves.
-
-    Time O((n_rows + n_pairs)·n_groups) for each sweep.
+    IN order (n_rows,): in which rows are visited; distances (n_rows, n_groups): cost of each row
+    without answers; penalty (n_pairs, n_groups): see `add_penalties`; max_sweeps: a sweep without a
+    move is the last.
+    INOUT labels (n_rows,): -1 for none yet. A row leaves its group only for a cheaper one.
+    Returns number of moves. Time O((n_rows + n_pairs)·n_groups) for each sweep.
     """
     n_groups = distances.shape[1]
     cost = np.empty(n_groups)
@@ -140,13 +129,12 @@ def best_for_empty_group(
     labels: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Find the row whose move into an empty group lowers the objective most.
+    """Find the row whose move into an empty group lowers the objective most, and by how much.
 
-    IN group: the empty group; cost_at_center: cost without answers of a row that is the center of
-    that group; distances, lists, penalty, labels: as for `iterated_conditional_modes`; every row
-    has a group; size (n_groups,): number of rows of each group. The only row of a group is not
-    moved.
-    Returns row: -1 if no move lowers the objective; saved: by how much; 0 if no move does.
+    IN cost_at_center: cost without answers of a row that is the center of `group`; distances,
+    lists, penalty, labels: as for `iterated_conditional_modes`; every row has a group; size
+    (n_groups,): the only row of a group is not moved.
+    Returns row: -1 if no move lowers the objective; saved: 0 then.
     """
     cost = np.empty(distances.shape[1])
     best = -1

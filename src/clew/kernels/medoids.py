@@ -32,8 +32,7 @@ def assign(
     """Find the nearest two medoids of all rows.
 
     IN table (n_candidates, n_rows): distances; medoids (n_clusters,): rows of the table; far: more
-    than any distance.
-    OUT a: the assignment.
+    than any distance. OUT a.
     """
     a.apart[:] = far
     a.apart_second[:] = far
@@ -53,12 +52,9 @@ def swap_eagerly(
 ) -> tuple[int, int]:
     """Make the best swap of each candidate in turn as soon as it lowers the cost.
 
-    IN table, medoids, far, a: as `assign` takes them (medoids and a: INOUT); tolerance: only swaps
-    that lower the sum of distances by more than this are made; max_iter: largest number of passes
-    over the candidates.
-    Returns n_iter, n_swaps.
-
-    Time O(n_candidates·(n_rows + n_clusters)) for each pass.
+    IN table, far: as `assign` takes them; tolerance: swaps must lower the sum of distances by more;
+    max_iter: largest number of passes. INOUT medoids, a.
+    Returns n_iter, n_swaps. Time O(n_candidates·(n_rows + n_clusters)) for each pass.
     """
     is_medoid, loss, change = _buffers(table, medoids, a)
     n_swaps, n_kept, n_iter = 0, 0, 0
@@ -89,12 +85,7 @@ def swap_best(
     max_iter: int,
     a: Assignment,
 ) -> tuple[int, int]:
-    """Make the best of all swaps, until none lowers the cost.
-
-    IN table, medoids, far, tolerance, max_iter, a: as `swap_eagerly` takes them; a swap takes one
-    pass.
-    Returns n_iter, n_swaps.
-    """
+    """As `swap_eagerly`, but with the best of all swaps in each pass."""
     is_medoid, loss, change = _buffers(table, medoids, a)
     n_swaps = 0
     for n_iter in range(1, max_iter + 1):
@@ -130,11 +121,10 @@ def try_swaps(
     """Try to exchange one medoid for one row, again and again; make swaps that lower the cost.
 
     IN tried (n_tried, n_rows): distances from rows that are tried; numbers (n_tried,): their row
-    numbers; positions (n_tried,): the medoid that each would replace; far, tolerance: as
-    `swap_eagerly` takes them; n_failed, max_failed: number of successive swaps so far that did not
-    lower the cost, and the number after which the search ends.
-    INOUT near (n_clusters, n_rows): distances from the medoids; medoids (n_clusters,): row numbers
-    of the medoids; a: the assignment.
+    numbers; positions (n_tried,): the medoid that each would replace; far, tolerance: as for
+    `swap_eagerly`; n_failed, max_failed: successive swaps so far that did not lower the cost, and
+    the number that ends the search.
+    INOUT near (n_clusters, n_rows): distances from the medoids; medoids (n_clusters,); a.
     Returns n_failed, n_swaps.
     """
     every, n_swaps = np.arange(len(medoids)), 0
@@ -245,8 +235,7 @@ def index_lists(
     """List for each row the lists that hold it, ascending.
 
     IN lists (n_lists, n): row numbers, without repetition in a list.
-    OUT start (n_rows + 1,): where the lists of each row begin in `holder`; holder (n_lists * n,):
-    numbers of lists, row by row.
+    OUT start (n_rows + 1,): where the lists of each row begin in `holder` (n_lists * n,).
     """
     start[:] = 0
     for at in range(lists.shape[0]):
@@ -269,12 +258,9 @@ def count_shared(
     holder: NDArray[np.int64],
     shared: NDArray[np.float32],
 ) -> None:
-    """Count the rows that every two lists share; the diagonal becomes 0.
+    """Count the rows that every two lists share, (n_lists, n_lists); the diagonal becomes 0.
 
     IN lists (n_lists, n): row numbers; start, holder: as `index_lists` makes them.
-    OUT shared (n_lists, n_lists): counts.
-
-    Time O(n_lists² + sum of squares of the numbers of lists that hold a row).
     """
     shared[:] = 0.0
     for at in range(lists.shape[0]):
@@ -294,13 +280,11 @@ def mean_log_jaccard(
     least: float,
     result: NDArray[np.float64],
 ) -> None:
-    """Compare the first row of each list with its next rows by the lists that hold them.
+    """Compare the first row of each list with the next by Jaccard's coefficient of their lists.
 
-    The similarity of two rows is Jaccard's coefficient of the sets of lists that hold them.
-
-    IN lists (n_lists, n): row numbers; n_compared: number of rows that are compared with the first
-    one, less than n; start, holder: as `index_lists` makes them; least: lower similarities count as
-    this one, so that the logarithm is finite.
+    IN lists (n_lists, n): row numbers; n_compared: number of next rows, less than n; start, holder:
+    as `index_lists` makes them; least: lower similarities count as this one: the logarithm is
+    finite.
     OUT result (n_lists,): mean of the negated logarithms of the similarities.
     """
     for at in range(lists.shape[0]):
@@ -327,13 +311,9 @@ def mean_log_jaccard(
 def count_together(
     labels: NDArray[np.int32], start: int, stop: int, share: NDArray[np.float32]
 ) -> None:
-    """Compute for rows of a block the share of clusterings in which they are with each row.
+    """Compute for the rows ``start:stop`` the share of clusterings in which they are with each row.
 
-    IN labels (n_clusterings, n_rows): groups; start, stop: first row of the block, and the row
-    after its last one.
-    OUT share (n_rows, n_rows): the rows `start` to `stop` are written.
-
-    Time O(n_clusterings · n_rows) for each row of the block.
+    IN labels (n_clusterings, n_rows): groups. OUT share (n_rows, n_rows): the rows of the block.
     """
     n_runs, n = labels.shape
     count = np.empty(n, np.int32)
@@ -351,14 +331,10 @@ def count_together(
 def alternate_medoids(
     distances: NDArray[np.float64], medoids: NDArray[np.int64], max_iter: int
 ) -> NDArray[np.int32]:
-    """Assign rows to their nearest medoids and move each medoid, in turn.
+    """Assign rows to their nearest medoids and move each medoid, in turn; return groups (n_rows,).
 
     IN distances (n_rows, n_rows); max_iter: largest number of assignments.
-    INOUT medoids (k,): rows that are the medoids. Each becomes the row of its group with the
-    smallest sum of distances to the group.
-    Returns (n_rows,): groups.
-
-    Time O(n_rows · k) plus the sum of the squared sizes of groups, for each iteration.
+    INOUT medoids (k,): each becomes the row of its group nearest to the group.
     """
     n, k = distances.shape[0], medoids.shape[0]
     labels = np.full(n, -1, np.int32)

@@ -14,8 +14,7 @@ def largest_of_rows(
 ) -> None:
     """Find the `k` largest entries of each row off the diagonal, in a tie the first.
 
-    IN table (n, n): entries, k < n.
-    OUT columns (n, k): their columns, ascending; values (n, k): their values.
+    IN table (n, n), k < n. OUT columns (n, k): ascending; values (n, k).
 
     Time O(n²) where few entries are larger than all before them, at most O(n²·log k).
     """
@@ -64,11 +63,9 @@ def smallest_of_rows(
     columns: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """Find the `k` smallest entries of each row, the smallest first; in a tie, the first column.
+    """Find the `k` smallest entries of each row above a value, ascending; in a tie the first.
 
-    IN table (n_rows, n): entries; above: entries that are not larger than this are left out.
-    OUT columns (n_rows, k): their columns; 0 where a row has fewer entries; values (n_rows, k):
-    their values; infinite where a row has fewer entries.
+    IN table (n_rows, n). OUT columns, values (n_rows, k); 0 and infinite where a row has fewer.
 
     Time O(n) for each row if few entries are smaller than all before them, at most O(n·log k).
     """
@@ -114,15 +111,15 @@ def keep_nearest(
 ) -> None:
     """Merge a block of rows into the lists of nearest rows; in a tie, the first row stays.
 
-    IN products (n_lists, n_rows): inner products of the lists' owners with the rows of the block;
-    or distances, negated; offset (n_rows,): half of each row's squared length; or zeros. A row is
-    nearer if `offset` minus the product is lower; numbers (n_rows,): row numbers of the block; own
-    (n_lists,): row numbers of the owners, which do not enter their own lists; -1: none.
+    IN products (n_lists, n_rows): inner products of the lists' owners with the rows; or distances,
+    negated; offset (n_rows,): half of each row's squared length; or zeros. Low `offset` minus
+    product is near; numbers (n_rows,): row numbers; own (n_lists,): those of the owners, which do
+    not enter their own lists; -1: none.
     INOUT nearest (n_lists, n): nearest rows so far, the nearest first; apart (n_lists, n): their
     values; inf where there is none yet.
 
-    Time O(n_lists·n_rows), plus O(n) for each row that enters a list: of N rows in random order
-    about n·log(N/n) do.
+    Time O(n_lists·n_rows), plus O(n) for each row that enters a list: about n·log(N/n) of N in
+    random order.
     """
     last = nearest.shape[1] - 1
     for at in range(products.shape[0]):

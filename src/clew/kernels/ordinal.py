@@ -13,10 +13,7 @@ T_STE, DISTANCE = 0, 1
 
 @bare_kernel
 def dissimilarity(squared: float, form: int, smoothing: float) -> tuple[float, float]:
-    """Return the dissimilarity at a squared distance, and its derivative.
-
-    It is ``log(1 + squared)`` if the form is 0, and ``sqrt(squared + smoothing)`` if it is 1.
-    """
+    """Return ``log(1 + squared)``, or ``sqrt(squared + smoothing)`` if form is 1; and its slope."""
     if form == 0:
         return np.log1p(squared), 1.0 / (1.0 + squared)
     root = np.sqrt(squared + smoothing)
@@ -57,16 +54,15 @@ def comparison_loss(
 ) -> float:
     """Sum the losses of answers that name one of several pairs of rows as the closest.
 
-    IN space (n_rows, n_components): positions of the rows; rows (n_answers, 3): rows of each
-    question; options (n_options, 2): positions in a question of the pairs between which it asks;
-    the answer is the first; slope, weight (n_answers,): slope of the annotator of each answer, and
-    weight of the answer; lapse: share of answers that are random; form: form of the dissimilarity
-    f, see `dissimilarity`; smoothing: see `dissimilarity`.
+    IN space (n_rows, n_components): positions; rows (n_answers, 3): rows of each question; options
+    (n_options, 2): positions in a question of the pairs it asks between; the answer is the first;
+    slope, weight (n_answers,): slope of the annotator, and weight; lapse: share of random answers;
+    form, smoothing: see `dissimilarity`, f.
     INOUT gradient (n_rows, n_components): the gradient with respect to `space` is added to it.
     Returns sum of ``-weight * log(p)`` over the answers.
 
     For K options, p is ``lapse / K`` plus ``1 - lapse`` times the softmax of ``-slope * f`` at the
-    answer. Time O(n_answers·n_components·n_options).
+    answer.
     """
     n_options = len(options)
     probability = np.empty(n_options)
@@ -109,12 +105,12 @@ def pair_loss(
     """Sum the losses of "same" and "different" answers about pairs.
 
     IN space, slope, weight, lapse, gradient: as for `comparison_loss`; rows (n_answers, 2): rows of
-    each pair; is_same (n_answers,): whether the answer is "same"; threshold: squared distance at
-    which both answers have the same probability.
+    each pair; is_same (n_answers,); threshold: squared distance at which both answers are as
+    probable.
     Returns sum of ``-weight * log(p)`` over the answers.
 
     For squared distance d², p is ``lapse / 2 + (1 - lapse) * sigmoid(±slope * (threshold - d²))``,
-    with the plus sign for "same". Time O(n_answers·n_components).
+    with the plus sign for "same".
     """
     loss = 0.0
     for at in range(len(rows)):

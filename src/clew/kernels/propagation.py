@@ -75,9 +75,9 @@ def diffuse(
 ) -> None:
     """Solve ``(I - alpha·S) x = b`` for several sparse b at once, by Chebyshev's iteration.
 
-    IN indptr, indices, data: CSR arrays of a symmetric matrix S of shape (n, n) with eigenvalues in
-    [-1, 1]; alpha: in (0, 1); n_steps: number of steps, at least 1; row, column, value: entries of
-    the right-hand sides, one in each column; those of the same place are summed.
+    IN indptr, indices, data: CSR arrays of S (n, n), symmetric with eigenvalues in [-1, 1]; alpha:
+    in (0, 1); row, column, value: entries of the right-hand sides, one in each column; those of one
+    place are summed.
     OUT solution (n, width): a solution in each column; buffer (n, width).
 
     The norm of each residual is at most ``1 / cosh(n_steps·arccosh(1 / alpha))`` times that of its
@@ -111,12 +111,10 @@ def add_symmetric_products(
     right: NDArray[np.float32],
     total: NDArray[np.float64],
 ) -> None:
-    """Add to each edge its entry of ``left @ right.T + right @ left.T``.
+    """Add to each edge its entry of ``left @ right.T + right @ left.T``, which is not formed.
 
-    IN row, column (n_edges,): the two nodes of each edge; left, right (n, width): the factors.
+    IN row, column (n_edges,): nodes of each edge; left, right (n, width): the factors.
     INOUT total (n_edges,): sum of each edge.
-
-    Time O(n_edges·width); the product itself is not formed.
     """
     width = left.shape[1]
     for edge in range(len(row)):
@@ -141,12 +139,12 @@ def adjust(
 
     IN indptr, indices, data: CSR arrays of the symmetric affinities before, none negative; least:
     smaller affinities do not count; positive.
-    INOUT found (n, n): propagated answers above the diagonal; the rest is not read. On return,
-    affinities.
+    INOUT found (n, n): propagated answers, then affinities, above the diagonal; the rest is not
+    read.
     OUT weight (n,); count (n,): number of affinities of each row that are at least `least`.
 
-    With f the propagated answer divided by the largest magnitude, an affinity w becomes
-    ``w + f(1 - w)`` if f ≥ 0 and ``w + f·w`` otherwise. Time O(n²).
+    With f the answer divided by the largest magnitude, w becomes ``w + f(1 - w)`` if f ≥ 0 and ``w
+    + f·w`` otherwise.
     """
     n = len(found)
     most = np.float32(0.0)
@@ -180,8 +178,7 @@ def collect(
 ) -> None:
     """Collect the large entries of a symmetric matrix in CSR form.
 
-    IN affinity (n, n): affinities above the diagonal; the rest is not read; least: smaller
-    affinities are left out; positive.
+    IN affinity (n, n): read above the diagonal; least: smaller ones are left out; positive.
     INOUT end (n,): where the entries of each row start; on return, where they end.
     OUT indices (n_entries,): columns, ascending within each row; data (n_entries,): affinities.
     """
@@ -198,11 +195,7 @@ def collect(
 
 @kernel
 def mirror_lower(matrix: NDArray[np.float32], block: int) -> None:
-    """Copy the lower triangle to the upper one, block by block.
-
-    IN block: rows and columns of a block; two blocks should fit in the fastest cache.
-    INOUT matrix (n, n): the matrix; what is above its diagonal is overwritten.
-    """
+    """Copy the lower triangle to the upper one, in blocks of which two fit in the fastest cache."""
     n = len(matrix)
     for top in range(0, n, block):
         bottom = min(top + block, n)

@@ -16,12 +16,10 @@ def sums_by_group(
     labels: NDArray[np.int64],
     n_groups: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum the prior log-odds and the evidence of each row with each group.
+    """Sum the prior log-odds and the evidence of each row with each group: (n_rows, n_groups).
 
     IN prior (n, n): log-odds that two rows are in one group, without answers; 0 on the diagonal;
-    pairs (m, 2): answered pairs; evidence (m,): log-odds of their answers; labels (n,): groups;
-    n_groups: number of columns of the result.
-    Returns prior_sums, evidence_sums (n, n_groups).
+    pairs (m, 2), evidence (m,): answered pairs and log-odds of their answers; labels (n,): groups.
     """
     n = labels.shape[0]
     prior_sums, evidence_sums = np.zeros((n, n_groups)), np.zeros((n, n_groups))
@@ -124,11 +122,8 @@ def improve_groups(
 ) -> None:
     """Move the best row, or if no move gains, merge the best two groups; until neither gains.
 
-    IN prior (n, n); pairs (m, 2): answered pairs; evidence (m,): log-odds of their answers;
-    least_gain: smaller gains are ignored; max_moves: largest number of moves and merges.
-    INOUT labels (n,): groups; numbers below n.
-
-    Time O(n²) and O(n · n_groups) for each move.
+    IN prior, pairs, evidence: as in `sums_by_group`; least_gain: smaller gains are ignored.
+    INOUT labels (n,): groups; numbers below n. Time O(n²) and O(n · n_groups) for each move.
     """
     n = labels.shape[0]
     n_groups = min(n, labels.max() + 1 + max_moves)

@@ -74,17 +74,15 @@ def mix_memberships(
 ) -> None:
     """Average the memberships of each row's anchors, keep the largest and sharpen them.
 
-    IN nearest (n_rows, n_nearest): anchors of each row; weight (n_rows, n_nearest): their weights;
-    each row sums to 1; anchor_groups, anchor_shares (n_anchors, n_candidates): candidate groups of
-    each anchor and their probabilities; -1 after the last; suggested (n_rows,): a group that each
-    row keeps in any case; -1 for none; floor: added to each share before it is sharpened; strength:
-    exponent of the shares.
+    IN nearest, weight (n_rows, n_nearest): anchors of each row, and weights with sum 1;
+    anchor_groups, anchor_shares (n_anchors, n_candidates): candidate groups of each anchor and
+    their probabilities; -1 after the last; suggested (n_rows,): a group that each row keeps in any
+    case; -1 for none; floor: added to each share before it is sharpened; strength: exponent of the
+    shares.
     INOUT total (n_groups,): work space; 0 before and after the call.
     OUT groups (n_rows, n_kept): candidate groups of each row, the most probable first; -1 after the
-    last. A suggested group may be last although it is more probable; shares (n_rows, n_kept): their
-    probabilities; each row sums to 1.
-
-    Time O(n_rows·n_nearest·n_candidates), whatever the number of groups.
+    last. A suggested group may be last although it is more probable; shares (n_rows, n_kept): with
+    sum 1.
     """
     touched = np.empty(nearest.shape[1] * anchor_groups.shape[1] + 1, np.int32)
     for row in range(nearest.shape[0]):
@@ -128,8 +126,7 @@ def add_to_anchors(
 ) -> None:
     """Add the memberships of rows to those of their anchors.
 
-    IN nearest, weight (n_rows, n_nearest): anchors of each row and their weights; groups, shares
-    (n_rows, n_candidates): candidate groups of each row and their probabilities; -1 after the last.
+    IN nearest, weight, groups, shares: as in `mix_memberships`.
     INOUT sums (n_anchors, n_groups): weighted sums of the memberships of each anchor's rows.
     """
     for row in range(nearest.shape[0]):
@@ -151,8 +148,7 @@ def largest_shares(
 ) -> None:
     """Keep the largest shares of each row of a sparse matrix, and scale their sum to 1.
 
-    IN start, group, share: the matrix as compressed sparse rows: `indptr`, `indices` and `data`,
-    nonnegative; each row with a positive entry.
+    IN start, group, share: the matrix in CSR form, nonnegative; each row with a positive entry.
     OUT groups, shares (n_rows, n_kept): columns and shares, the largest first; -1 after the last.
     """
     for row in range(groups.shape[0]):
@@ -260,22 +256,14 @@ def propagate_sparse_beliefs(
 ) -> int:
     """Pass messages between rows and answers, until they hardly change.
 
-    `belief_propagation.propagate_beliefs` for rows whose groups are not the same: groups that are
-    no candidates of a row have probability 0. Each row collects its messages, then updates its
-    cavities.
+    `belief_propagation.propagate_beliefs` for rows whose groups are not the same: no candidates of
+    a row have probability 0. Each row collects its messages, then updates its cavities.
 
-    IN log_prior (n_rows, n_candidates): log-probability of each candidate without answers, up to a
-    constant for each row; groups (n_rows, n_candidates): candidate groups of each row, at least
-    one; -1 after the last; factors: the answers; row_of_end (n_ends,): the row of each end;
-    damping: share of the previous message in a new one, in [0, 1); max_sweeps: maximum number of
-    sweeps over all rows; tol: the sweep in which no message changes by this much is the last.
-    INOUT cavity (n_ends, n_candidates): for each end, the probabilities of its row's candidates
-    without this answer; message (n_ends, n_candidates): for each end, the log-likelihoods of its
-    row's candidates.
-    OUT q (n_rows, n_candidates): probability of each candidate; each row sums to 1.
-    Returns number of sweeps.
-
-    Time O((n_rows + n_ends)·n_candidates²) for each sweep.
+    IN groups (n_rows, n_candidates): candidate groups of each row, at least one; -1 after the last;
+    log_prior, damping, max_sweeps, tol: as there, of candidates; row_of_end (n_ends,): the row of
+    each end.
+    INOUT cavity, message (n_ends, n_candidates); OUT q (n_rows, n_candidates): as there.
+    Returns number of sweeps, each in time O((n_rows + n_ends)·n_candidates²).
     """
     n_rows, n_candidates = q.shape
     field = np.empty(n_candidates)
@@ -315,10 +303,9 @@ def shared_probabilities(
 ) -> None:
     """Compute the probabilities that rows of questions share a group, independent of each other.
 
-    IN rows (n_questions, 2): rows of each question; groups (n_rows, n_candidates): candidate groups
-    of each row; -1 after the last; places: where the probabilities of each row are in
-    `probabilities`: row numbers, or ends; probabilities (n_places, n_candidates): probabilities of
-    the candidates.
+    IN rows (n_questions, 2): rows of each question; groups (n_rows, n_candidates): candidate
+    groups; -1 after the last; places: of each row in `probabilities`: row numbers, or ends;
+    probabilities (n_places, n_candidates).
     OUT shared (n_questions, 5): 1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and
     all three share a group; 0 where there are only two rows.
     """

@@ -19,15 +19,13 @@ def swap_eagerly(
 ) -> int:
     """Swap each center in turn for its best replacement, until none lowers the cost.
 
-    IN own (n_candidates,): cost of each candidate by itself; pair (n_candidates, n_candidates):
-    cost of two candidates together, symmetric, 0 on the diagonal; overlap (n_candidates,
-    n_candidates): whether two subclusters share rows: no swap may raise a center's number of
-    overlaps. Empty for no such rule; tolerance: only swaps that lower the cost by more than this
-    are made; max_swaps: number of swaps after which the search ends.
+    IN own (n_candidates,): cost of each candidate by itself; pair (n_candidates, n_candidates): of
+    two together, symmetric, 0 on the diagonal; overlap (n_candidates, n_candidates): whether two
+    subclusters share rows: no swap may raise a center's number of overlaps; empty for no such rule;
+    tolerance: swaps must lower the cost by more; max_swaps: ends the search.
     INOUT centers (n_clusters,): different candidates.
-    Returns number of swaps.
-
-    Time O(n_candidates) for each center that is looked at, and for each swap.
+    Returns number of swaps. Time O(n_candidates) for each center that is looked at, and for each
+    swap.
     """
     load, n_overlaps, is_center = _loads(pair, overlap, centers)
     n_swaps, at, n_kept = 0, 0, 0
@@ -51,10 +49,7 @@ def swap_best(
     tolerance: float,
     max_swaps: int,
 ) -> int:
-    """Make the best of all swaps again and again, until none lowers the cost.
-
-    IN own, pair, overlap, centers, tolerance, max_swaps: as `swap_eagerly` takes them.
-    Returns number of swaps.
+    """Make the best of all swaps again and again, until none lowers the cost; as `swap_eagerly`.
 
     Time O(n_clusters·n_candidates) for each swap.
     """
@@ -91,14 +86,11 @@ def swap_for_silhouette(
     The silhouette of a center compares `within` with the distance from the nearest other center.
 
     IN own, pair: the cost, as `swap_eagerly` takes it; apart (n_candidates, n_candidates):
-    distances between candidates; within (n_candidates,): mean distance of each candidate from the
-    rows of its subcluster, in the same unit; weight: weight of the cost; tolerance: only swaps that
-    gain more than this are made; max_looks: number of centers that are looked at, one after the
-    other, after which the search ends.
+    distances; within (n_candidates,): mean distance of each candidate from the rows of its
+    subcluster, in the same unit; tolerance: swaps must gain more; max_looks: centers looked at
+    before the search ends.
     INOUT centers (n_clusters,): different candidates.
-    Returns number of swaps.
-
-    Time O(n_clusters·n_candidates) for each center that is looked at.
+    Returns number of swaps. Time O(n_clusters·n_candidates) for each center that is looked at.
     """
     load, _, is_center = _loads(pair, np.zeros((0, 0), np.bool_), centers)
     score, nearest = np.empty(len(own)), np.empty(len(own), np.float32)

@@ -206,13 +206,12 @@ def quality_of(
     """Estimate the agreement of groups with people, from the answers to checks, no don't-knows.
 
     The number of missed pairs between groups is the expected number times an unknown factor; so are
-    the odds of false pairs within groups, with a factor of their own. A factor above 1 means that
-    the probabilities are too sure. Each check updates the posterior of one factor f: its answer
-    contradicts the groups with probability ``e + (1 - 2e) * p``, where e is the error rate and ``p
-    / (1 - p)`` are f times the odds, before the answer, that the pair was wrongly grouped. Wrong
-    pairs come in clusters, since one wrong row is wrong with a whole group: their number is
-    Poisson-distributed in units of a typical cluster. Estimate and interval are quantiles over
-    2,000 draws. ``benchmarks.studies session`` measures how often the intervals contain the truth.
+    the odds of false pairs within groups, with a factor of their own. Each check updates the
+    posterior of one factor f: its answer contradicts the groups with probability ``e + (1 - 2e) *
+    p``, for the error rate e and ``p / (1 - p)``, f times the odds, before the answer, that the
+    pair was wrongly grouped. Wrong pairs come in clusters, since one wrong row is wrong with a
+    whole group: their number is Poisson-distributed in units of a typical cluster. Estimate and
+    interval are quantiles over 2,000 draws.
 
     `n_answers`, the informative answers about any item and about items of each group, limits how
     sure anything is: intervals reach down to the largest share of errors of which so many answers

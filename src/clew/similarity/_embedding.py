@@ -21,10 +21,9 @@ from clew.similarity.adaptive_knn import AdaptiveKNN
 
 
 class LearnedSpace(ConstrainedTransformer):
-    """Learn features whose Euclidean distances fit the answers.
+    """Learn features whose Euclidean distances fit the answers; affinities are `AdaptiveKNN`'s.
 
-    Affinities are Gaussians of these distances, with local scales, see `AdaptiveKNN`. Subclasses
-    store their parameters, declare `_allowed` and `supports`, and implement `_solve` and `_embed`.
+    Subclasses store parameters, declare `_allowed` and `supports`, implement `_solve` and `_embed`.
     """
 
     supports: ClassVar[Support]
@@ -155,8 +154,7 @@ class Learned(NamedTuple):
 class LinearMetric(LearnedSpace):
     """Learn a matrix M; the squared distance of x and y is ``(x - y)ᵀ M (x - y)``.
 
-    With more features than rows, `_learn` gets coordinates in the span of the rows, in which
-    distances are the same.
+    With more features than rows, `_learn` gets coordinates in the span of the rows.
     """
 
     _metric: Floats
@@ -167,10 +165,7 @@ class LinearMetric(LearnedSpace):
     def _learn(
         self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        """Learn the metric of centered rows, divided by the root mean variance, `unit`.
-
-        Sets all other fitted attributes. `X` is (n_samples, n_columns).
-        """
+        """Set all other fitted attributes; X is centered and divided by its scale, `unit`."""
         raise NotImplementedError
 
     @property

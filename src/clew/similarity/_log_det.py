@@ -245,12 +245,8 @@ class Problem:
     """Minimize the log-det divergence of A from the identity under constraints on distances.
 
     The squared distance of two rows is ``(x - y)' A (x - y)``. The objective over positive definite
-    A is the divergence, ``tr A - log det A - n_features``, plus ``limits.high`` times each
-    violation. A bound with ``limits.slack > 0`` has slack instead: it may move, at a penalty of
-    ``1 / slack`` times its own divergence from the given bound.
-
-    Only rows with constraints are kept; if they are fewer than the features, A is found in the
-    coordinates of their span.
+    A is ``tr A - log det A - n_features``, plus ``limits.high`` times each violation; a bound with
+    ``limits.slack > 0`` may move instead, at ``1 / slack`` times its divergence from the given one.
     """
 
     def __init__(self, X: Floats, limits: Limits) -> None:

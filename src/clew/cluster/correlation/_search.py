@@ -272,11 +272,10 @@ def _spanning_tree(
 
 
 def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels | None:
-    """Search for a few groups by simulated annealing; return None if there are too many rows.
+    """Search for a few groups by annealing: greedy merges after weak answers are nearly random.
 
-    Greedy merges after weak answers to random questions are hardly better than random ones. None,
-    too, if no other start ends at a similar partition: many small groups and cannot-links are like
-    a sparse graph, which has very many colorings.
+    None with too many rows, or if no other start ends at a similar partition: many small groups and
+    cannot-links are like a sparse graph, which has very many colorings.
     """
     n = evidence.n_rows
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n

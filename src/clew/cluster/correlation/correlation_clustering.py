@@ -338,10 +338,9 @@ class FeaturePrior(NamedTuple):
 
 
 def pair_features(X: Floats, pairs: NDArray[np.int64], seed: int) -> Floats:
-    """Return two distances of each pair: the log distance on local scales, and the mean log rank.
+    """Return two distances of each pair, (n_pairs, 2): log distance on local scales, mean log rank.
 
-    The rank is the number of rows nearer to one row of the pair than the other row is; its log is
-    averaged over both rows. X (n_samples, n_features), pairs (n_pairs, 2); returns (n_pairs, 2).
+    The rank is the number of rows nearer to one row than the other is, its log averaged over both.
     `seed` is for samples: beyond 10,000 rows for scales, and beyond 500 for ranks.
     """
     rows = Units.around_median(X).scale(X)
@@ -387,13 +386,10 @@ def _ranks(rows: Floats, sample: Floats, pairs: NDArray[np.int64], distance: Flo
 def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats) -> float:
     """Estimate the log-likelihood ratio, from -3 to 0, of the fact that a pair was not asked.
 
-    Questions are often chosen because two rows look alike; a pair that was not asked is then less
-    likely to match. Two hypotheses are compared: pairs were asked at random, or pairs within groups
-    more often. Under the first, there are many paths i, j, k of two matches whose ends i, k were
-    not asked, because these pairs were asked as rarely as all others.
-
-    If questions are asked across two sides only, such as records of two shops, the ends of two
-    matches are on one side and never asked. The ends of three matches are on both sides and decide.
+    Questions are often chosen because two rows look alike. If pairs were asked at random, many
+    paths i, j, k of two matches have ends that were not asked; compared with "more often within
+    groups". Across two sides only, such as records of two shops, the ends of three matches decide:
+    those of two are on one side.
     """
     known = pairs[probability > (KNOWN if (probability > KNOWN).any() else LIKELY)]
     n_all = n_rows * (n_rows - 1) / 2

@@ -261,8 +261,7 @@ def ascend(
 class AnsweredRows:
     """The rows with answers, (n,), numbered from 0 in `tables`.
 
-    With `is_hard`, a row can only be in the groups that its answers and the memberships of the
-    other rows favor most: those with the highest sum of messages.
+    With `is_hard`, a row can only be in the groups with the highest sum of messages.
     """
 
     def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:

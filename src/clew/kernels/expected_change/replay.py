@@ -44,12 +44,10 @@ def last_edge(tree: Tree, answers: Answers, s: Scratch) -> int:
 
 @bare_kernel
 def replay(tree: Tree, answers: Answers, s: Scratch, edge: int, merge: int) -> bool:
-    """Visit the edges from one on, until the wanted number of groups is left.
+    """Visit the edges from `edge` on, until the wanted number of groups is left.
 
-    IN tree: the merges without the answer; answers: the answers so far; edge: first edge to visit;
-    merge: first merge of the tree at this edge or later.
-    INOUT s: with the components that differ before `edge`.
-    Returns false if there are more dirty components than slots.
+    IN merge: first merge of the tree at this edge or later. INOUT s: the components that differ.
+    Returns False if there are more dirty components than slots.
     """
     last = last_edge(tree, answers, s)
     next_merge = tree.times[merge]
@@ -91,9 +89,9 @@ def next_item(tree: Tree, s: Scratch, item: int, node: int) -> int:
 
 @bare_kernel
 def shared_pairs(tree: Tree, answers: Answers, s: Scratch, first: int, node: int) -> int:
-    """Count pairs of rows in one present group, among items from the first one on.
+    """Count pairs of rows in one present group, among the items of a node from the first one on.
 
-    The items are those of a node or, if that is -1, of the component of the first item.
+    If `node` is -1, those of the component of the first item.
     """
     total = 0
     item = first
@@ -143,8 +141,8 @@ def agreement(tree: Tree, answers: Answers, s: Scratch) -> float:
 def start_replay(tree: Tree, answers: Answers, s: Scratch, a: int, b: int) -> None:
     """Set the components before the first edge at which an answer matters.
 
-    For a cannot-link (`b` is -1) these are the two children of node `a`, which stay apart. For a
-    must-link they are the nodes `a` and `b` as one.
+    A cannot-link (`b` is -1) keeps the two children of `a` apart; a must-link makes `a` and `b`
+    one.
     """
     n = s.component.shape[0]
     one = open_slot(s)
@@ -176,12 +174,9 @@ def changed_agreements(
 ) -> None:
     """Compute for each possible answer Jaccard's coefficient of the groups with and without it.
 
-    IN tree: the merges without the answer; answers: the answers so far; nodes (n, 2): a merged node
-    and -1: a cannot-link between its two children. Two nodes: a must-link between them; merges
-    (n,): the merge of the tree at which the replay begins: for a must-link the first one that makes
-    it impossible.
-    INOUT s.
-    OUT agreements (n,): jaccard's coefficients, or -1 where slots did not suffice.
+    IN nodes (n, 2): a node and -1: a cannot-link between its two children; two nodes: a must-link;
+    merges (n,): the merge at which the replay begins: of a must-link, the first that it forbids.
+    OUT agreements (n,): coefficients, or -1 where slots did not suffice.
     """
     for k in range(nodes.shape[0]):
         start_replay(tree, answers, s, nodes[k, 0], nodes[k, 1])

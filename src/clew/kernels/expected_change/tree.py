@@ -11,9 +11,9 @@ from clew.kernels._jit import kernel
 
 
 class Tree(NamedTuple):
-    """Merges of items, in the order of edges; nodes below `n_items` are items.
+    """Merges of items (must-link components or single rows), in the order of edges.
 
-    An item is a must-link component, or a single row. `n_nodes` is the number of items and merges.
+    Nodes below `n_items` are items; `n_nodes` is the number of items and merges.
     """
 
     first: NDArray[np.uint16]
@@ -50,13 +50,10 @@ def grow_tree(
     edge_of_merge: NDArray[np.int64],
     item_sizes: NDArray[np.int64],
 ) -> Tree:
-    """Compute the fields of `Tree` from the merges.
+    """Compute the fields of `Tree` from the merges, in time and memory O(n_items).
 
-    IN first, second (n_edges,): items of the edges, in order; children (n_merges, 2): from
-    `merge_in_order`; edge_of_merge (n_merges,): from `merge_in_order`; item_sizes (n_items,):
-    number of rows of each item.
-
-    Time and memory O(n_items).
+    IN first, second (n_edges,): items of the edges, in order; children (n_merges, 2), edge_of_merge
+    (n_merges,): from `merge_in_order`; item_sizes (n_items,): number of rows of each item.
     """
     n, n_merges, n_edges = item_sizes.shape[0], children.shape[0], first.shape[0]
     parent = np.full(n + n_merges, -1, np.int64)
@@ -114,11 +111,7 @@ def order_items(
 
 @kernel
 def nodes_of_cut(tree: Tree, n_groups: int) -> NDArray[np.int64]:
-    """Return for each item its node when `n_groups` are left, (n_items,).
-
-    IN tree: the merges; n_groups: between `fewest` and the number of items.
-    Returns (n_items,).
-    """
+    """Return the node of each item when `n_groups` are left, `fewest` at least: (n_items,)."""
     n = tree.items.shape[0]
     n_present = n + n - n_groups
     node = np.arange(n_present)
@@ -194,15 +187,12 @@ def splits(
     tree: Tree, n_present: int, P: NDArray[np.float32], rows: NDArray[np.int64],
     bounds: NDArray[np.int64],
 ) -> Candidates:  # fmt: skip
-    """List cannot-links within present groups: one block for each merge.
+    """List cannot-links within present groups: all that forbid one merge are one block.
 
-    All cannot-links between rows that the same merge joins forbid that merge, so these pairs are
-    one block.
-
-    IN tree: the merges; n_present: number of present groups; P (n_rows, n_rows): probabilities; NaN
-    for pairs that were asked about; rows (n_rows,): rows, so that those of a node are contiguous;
-    bounds (n_nodes, 2): start and stop of each node in `rows`.
-    Returns with the least probable pair of each block.
+    IN n_present: number of present groups; P (n_rows, n_rows): probabilities; NaN for asked pairs;
+    rows (n_rows,): so that those of a node are contiguous; bounds (n_nodes, 2): their start and
+    stop.
+    Returns the blocks, with the least probable pair of each.
     """
     n = tree.items.shape[0]
     found = empty_candidates(n - n_present)
@@ -219,13 +209,12 @@ def free_joins(
 ) -> Candidates:  # fmt: skip
     """List must-links between groups that no cannot-link separates: one block for each two pieces.
 
-    A must-link joins two groups, so one merge fewer is needed. Its blocks are therefore pairs of
-    groups in the cut with one group more; these groups are the pieces.
+    A must-link joins two groups, so one merge fewer is needed: pieces are groups of that cut.
 
-    IN group (n_nodes,): present group of each node, for the nodes that are
-    pieces; piece (n_pieces,): nodes of the cut with one group more; is_apart (n_pieces, n_pieces):
-    whether a cannot-link is between two pieces; P, rows, bounds.
-    Returns with the most probable pair of each block; `merges` is -1.
+    IN group (n_nodes,): present group of each piece; piece (n_pieces,): nodes of the cut with one
+    group more; is_apart (n_pieces, n_pieces): whether a cannot-link is between two; P, rows,
+    bounds: as in `splits`.
+    Returns the blocks, with the most probable pair of each; `merges` is -1.
     """
     n = piece.shape[0]
     found = empty_candidates(n * (n - 1) // 2)
@@ -246,16 +235,16 @@ def blocked_joins(
     """List must-links between two pieces that cannot-links separate.
 
     The later of two nodes with cannot-links between them is split into its two children, until no
-    cannot-link is left between the two nodes: the merge that was undone last is the first one that
-    a must-link between their rows forbids. Pairs of single items with a cannot-link are left out:
-    they are known to differ.
+    cannot-link is left between the two: the merge undone last is the first one that a must-link
+    between their rows forbids. Pairs of single items with a cannot-link are left out: they are
+    known to differ.
 
-    IN tree: the merges; tops (m, 2): the two pieces of each; P, rows, bounds; capacity: number of
-    blocks that are returned at most.
+    IN tops (m, 2): the two pieces of each; P, rows, bounds: as in `splits`; capacity: largest
+    number of blocks returned.
     INOUT links (m, 2): items of all cannot-links between two pieces of different groups, the item
     in the piece with the smaller node first, sorted by pieces. Reordered.
-    Returns candidates: with the most probable pair of each block; n_found: number of blocks; if
-    above `capacity`, not all were returned.
+    Returns the blocks, with the most probable pair of each; n_found: above `capacity`, some are
+    missing.
     """
     found = empty_candidates(capacity)
     stack = np.empty((2 * links.shape[0] + 2, 4), np.int64)

@@ -21,12 +21,9 @@ def add_leaf_affinity(
 ) -> None:
     """Add 1 for each tree in which a row shares the leaf of a fitted row.
 
-    IN trees: the forest; order (n_trees, n_fitted): fitted rows in such an order that those of each
-    node are consecutive; leaf (n_trees, n_rows): leaf of each row; first_row, last_row: the
-    affinities of rows from `first_row` to ``last_row - 1`` are computed.
+    IN order (n_trees, n_fitted): fitted rows, those of each node consecutive; leaf (n_trees,
+    n_rows): leaf of each row; first_row, last_row: the rows ``first_row:last_row`` are computed.
     INOUT affinity (n_rows, n_fitted): the sums.
-
-    Time for each tree and row is the number of fitted rows in the leaf.
     """
     for tree in range(leaf.shape[0]):
         base = trees.offset[tree]
@@ -45,12 +42,11 @@ def line_up_leaves(
     line: NDArray[np.int32],
     fork: NDArray[np.int32],
 ) -> int:
-    """Assign numbers to the leaves of a tree, in preorder.
+    """Assign numbers to the leaves of a tree, in preorder; return how many there are.
 
-    IN trees: the forest; tree: number of the tree; parent (n_nodes,): from `measure_paths`.
+    IN parent (n_nodes,): from `measure_paths`.
     OUT place: number of each node that is a leaf; line: node of each leaf, by number; fork: lowest
     common ancestor of each leaf and the one before it, by number.
-    Returns number of leaves.
     """
     base = trees.offset[tree]
     n_leaves = 0
@@ -309,14 +305,11 @@ def list_leaves(
     start: NDArray[np.int64],
     member: NDArray[np.int32],
 ) -> None:
-    """List some rows by their leaves.
+    """List some rows by their leaves, in time O(n_trees·n_listed + n_nodes).
 
-    IN trees: the forest; leaf (n_trees, n_rows): leaf of each row; rows (n_listed,).
-    OUT start (n_nodes + 1,): the list of a node, numbered over all trees, is
-    ``member[start[node]:start[node + 1]]``; must be 0 before; member (n_trees · n_listed,):
-    positions in `rows`.
-
-    Time O(n_trees·n_listed + n_nodes).
+    IN leaf (n_trees, n_rows): leaf of each row; rows (n_listed,).
+    OUT start (n_nodes + 1,), 0 before: the list of a node, numbered over all trees, is
+    ``member[start[node]:start[node + 1]]``; member (n_trees · n_listed,): positions in `rows`.
     """
     n_trees, n_listed = leaf.shape[0], rows.shape[0]
     for tree in range(n_trees):
@@ -373,17 +366,12 @@ def sum_squared_affinities(
     member: NDArray[np.int32],
     total: NDArray[np.float64],
 ) -> None:
-    """Sum, over listed rows, the weight times the squared affinity, for each of some rows.
+    """Sum, over listed rows, weight times squared affinity (the share of trees with a common leaf).
 
-    The affinity of two rows is the share of trees in which they are in one leaf.
-
-    IN trees: the forest; leaf (n_trees, n_rows): leaf of each row; first_row, last_row: sums are
-    computed for rows from `first_row` to ``last_row - 1``; rows (n_listed,): the listed rows; a row
-    is left out of its own sum; weight (n_listed,): weight of each listed row; start, member: from
-    `list_leaves`.
+    IN leaf (n_trees, n_rows): leaf of each row; first_row, last_row: sums are computed for the rows
+    ``first_row:last_row``; rows, weight (n_listed,): the listed rows; a row is left out of its own
+    sum; start, member: from `list_leaves`.
     OUT total (n_rows,): the sums; other entries are not changed.
-
-    Time for each row is the number of listed rows in its leaves, summed over trees.
     """
     shared = np.zeros(rows.shape[0], np.int32)
     touched = np.empty(rows.shape[0], np.int32)

@@ -176,12 +176,11 @@ def measure_paths(
     depth: NDArray[np.int32],
     mass: NDArray[np.float32],
 ) -> None:
-    """Compute parent, depth and mass of each node.
+    """Compute parent, depth and mass of each node of the trees ``first:last``.
 
-    IN trees: the forest; first, last: trees from `first` to ``last - 1`` are processed;
-    is_adaptive: whether the weight of a node is one over its number of rows; otherwise it is 1.
-    OUT parent (n_nodes,): parent, counted from the tree's root; -1 for the root; depth (n_nodes,):
-    number of edges from the root; mass (n_nodes,): sum of the weights on the path from the root.
+    IN is_adaptive: whether the weight of a node is one over its number of rows; otherwise it is 1.
+    OUT parent (n_nodes,): counted from the tree's root; -1 for the root; depth (n_nodes,): edges
+    from the root; mass (n_nodes,): sum of the weights on the path from the root.
     """
     for tree in range(first, last):
         base = trees.offset[tree]
@@ -231,13 +230,10 @@ def measure_leaves(
 def route(
     trees: Trees, first: int, last: int, bins: NDArray[np.uint8], leaf: NDArray[np.int32]
 ) -> None:
-    """Find the leaf of each row in each tree.
+    """Find the leaf of each row in each of the trees ``first:last``.
 
-    IN trees: the forest; first, last: trees from `first` to ``last - 1`` are processed; bins
-    (n_features, n_rows): bin of each row in each feature.
+    IN bins (n_features, n_rows): bin of each row in each feature.
     OUT leaf (n_trees, n_rows): leaf of each row, counted from the root of its tree.
-
-    Time O(depth) for each row and tree.
     """
     for tree in range(first, last):
         base = trees.offset[tree]
@@ -263,13 +259,10 @@ def add_votes(
 ) -> None:
     """Add, for each tree, the share of class 1 in the leaf of each row that was not drawn.
 
-    IN trees: the forest; leaf, draws (n_trees, n_rows): leaf of each row in each tree, and how
-    often the tree drew the row; is_one (n_rows,): class of each row, 0 or 1; weight,
-    weight_of_ones: buffers, with an entry for each node of the largest tree.
-    INOUT share_of_ones, n_votes (n_rows,): for each row, the sum of these shares, and the number of
-    trees summed.
-
-    Time O(n_trees·n_rows).
+    IN leaf, draws (n_trees, n_rows): leaf of each row, and how often the tree drew it; is_one
+    (n_rows,): class of each row, 0 or 1; weight, weight_of_ones: buffers, an entry for each node of
+    the largest tree.
+    INOUT share_of_ones, n_votes (n_rows,): sum of these shares, and number of trees summed.
     """
     n_trees, n_rows = leaf.shape
     for tree in range(n_trees):

@@ -138,8 +138,6 @@ def best_cut(
 ) -> tuple[int, int]:
     """Choose the feature and the cut of a node; (-1, -1) if the node is a leaf.
 
-    IN problem, links, rules: the data, the links, and the parameters of growth; node: the node,
-    with the weights of its drawn rows.
     INOUT sample, scratch: the tree's working arrays, and buffers; `pack` was called for the node;
     state (1,): the tree's random stream.
     Returns feature, cut: the rows whose bin of `feature` is at most `cut` go left.
@@ -158,8 +156,7 @@ def best_cut(
 def highest(score: NDArray[np.float64], n: int) -> int:
     """Return the index of the first maximum of `n` scores, none of them negative.
 
-    Scores are compared as integers: nonnegative floats have the order of their bits, and compilers
-    vectorize a maximum of integers but not of floats.
+    They are compared as integers, which have the same order: compilers vectorize only that maximum.
     """
     bits = score.view(np.int64)
     best = np.int64(0)
@@ -198,10 +195,9 @@ def best_cut_sorted(
 ) -> tuple[float, int]:
     """Find the best cut of a few rows by insertion sort, in O(n²).
 
-    IN n: number of rows; total, total_ones: weight of all rows, and of those of class 1; smallest:
-    minimum weight of a child.
-    INOUT keys: for each of `n` rows, ``bin << 48 | weight << 24 | weight·class``; sorted
-    afterwards.
+    IN total, total_ones: weight of all rows, and of those of class 1; smallest: minimum weight of a
+    child.
+    INOUT keys: ``bin << 48 | weight << 24 | weight·class`` of `n` rows; sorted afterwards.
     Returns score: 0 if no cut has a gain; cut: -1 then.
     """
     for i in range(1, n):
@@ -245,8 +241,7 @@ def best_cut_counts(
 ) -> tuple[float, int]:
     """Find the best cut from the counts of each bin, in O(n_bins).
 
-    IN n_bins: number of bins; total, total_ones: weight of all rows, and of those of class 1;
-    smallest: minimum weight of a child.
+    IN total, total_ones, smallest: as in `best_cut_sorted`.
     INOUT counts (256,): sum of ``weight << 24 | weight·class`` in each bin; zeros afterwards.
     OUT prefix, filled, score: buffers, see `layout.Scratch`.
     Returns score: 0 if no cut has a gain; cut: -1 then.
@@ -281,15 +276,13 @@ def best_cut_links(
     prefix: NDArray[np.int64],
     score: NDArray[np.float64],
 ) -> tuple[float, int]:
-    """Find the cut with the highest score plus reward for the links that it separates.
+    """Find the cut with the highest score plus reward for the links it separates, in O(n_bins).
 
-    Cuts without gain, or with a sum that is not positive, are not considered. Time O(n_bins).
+    Cuts without gain, or with a sum that is not positive, are not considered.
 
-    IN n_bins: number of bins; total, total_ones: weight of all rows, and of those of class 1;
-    smallest: minimum weight of a child; reward: reward for each unit of link weight.
-    INOUT counts (256,): sum of ``weight << 24 | weight·class`` in each bin; zeros afterwards; links
-    (256,): the links that a cut at bin b separates have the total weight ``links[:b + 1].sum()``,
-    negative for must-links; zeros afterwards.
+    IN total, total_ones, smallest: as in `best_cut_sorted`; reward: for each unit of link weight.
+    INOUT counts (256,): as in `best_cut_counts`; links (256,): those that a cut at bin b separates
+    weigh ``links[:b + 1].sum()``, negative for must-links; zeros afterwards.
     OUT prefix, score: buffers, see `layout.Scratch`.
     Returns value: the sum; 0 if there is no such cut; cut: -1 then.
     """
@@ -428,8 +421,7 @@ def grow_tree(
 ) -> int:
     """Grow tree `number` of the forest as tree `tree` of `trees`; return its violated links.
 
-    A drawn must-link is violated if its rows are in different leaves, a drawn cannot-link if they
-    are in one leaf.
+    Drawn must-links with rows in different leaves are violated, and drawn cannot-links in one leaf.
     """
     root = start_tree(problem, links, rules, number, sample, state)
     height = push(sample.stack, 0, root, -1)
@@ -526,9 +518,9 @@ def grow_trees(
 
 @bare_kernel
 def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Copy a node's drawn rows to the other side of `Sample.drawn`: rows of the left child first.
+    """Copy a node's drawn rows to the other side, the left child's first.
 
-    Rows of the right child are written backwards from the end. Returns where they begin.
+    The right child's are written backwards from the end. Returns where they begin.
     """
     left = node.drawn_start
     right = node.drawn_stop - 1
@@ -561,8 +553,7 @@ def split_links(
 ) -> tuple[int, int, int]:
     """Move the links within the left child to the front, followed by those within the right child.
 
-    Links that the cut separates are dropped. Returns the ends of the two groups, and the number of
-    separated must-links.
+    Others are dropped. Returns the ends of the two groups, and the number of dropped must-links.
     """
     left = start
     n_right = 0

@@ -20,12 +20,7 @@ def best_partition(
 ) -> tuple[Ints, float]:
     """Maximize the sum of ``same - threshold`` over the pairs within groups, from a start.
 
-    Returns
-    -------
-    label : ndarray of int64
-        Numbered from 0.
-    value : float
-        The sum.
+    Returns the groups, numbered from 0, and the sum.
     """
     label = start.copy()
     gain = np.empty((len(label) + 1, len(label)))

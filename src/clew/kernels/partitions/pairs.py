@@ -52,22 +52,10 @@ def fill_log_odds(
 ) -> None:
     """Compute two weighted sums of the features of all pairs, below the diagonals.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_pairs, n_features), float32
-        Features of pairs.
-    ratio : ndarray of shape (n_pairs,), float32
-        One more feature.
-    weights : ndarray of shape (n_features + 2,), float32
-        Intercept, weights of the features, and of `ratio`.
-    low, high : float
-        Beyond these bounds, the first sum grows logarithmically.
-    block_weights : ndarray of shape (n_features + 2,), float32
-        Weights of the second sum.
-    block_limit : float
-        The second sum is clipped to plus and minus this.
-    pairs, blocks : ndarray of shape (n_rows, n_rows), float32
-        Output.
+    IN features (n_pairs, n_features), ratio (n_pairs,): one more feature; weights, block_weights
+    (n_features + 2,): intercept, weights of the features, and of `ratio`; low, high: beyond these,
+    the first sum grows logarithmically; block_limit: the second is clipped to ± this.
+    OUT pairs, blocks (n_rows, n_rows).
     """
     n_features = features.shape[1]
     at = 0
@@ -100,20 +88,10 @@ def core_features(
 ) -> None:
     """Mix the mean features of all pairs between two sets with those of their nearest pair.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_pairs, n_features), float32
-        Features of pairs.
-    ratio : ndarray of shape (n_pairs,), float32
-        One more feature.
-    log_odds : ndarray of shape (n_rows, n_rows), float32
-        The nearest pair is that of the largest log-odds.
-    first, second : ndarray of int64
-        Rows of the two sets, which are disjoint.
-    top_share : float
-        Share of the nearest pair.
-    mixed : ndarray of shape (n_features + 1,), float64
-        Output.
+    IN features (n_pairs, n_features), ratio (n_pairs,): one more feature; log_odds (n_rows,
+    n_rows): largest for the nearest pair; first, second: rows of the two disjoint sets; top_share:
+    share of the nearest pair.
+    OUT mixed (n_features + 1,).
     """
     n_features = features.shape[1]
     mixed[:] = 0.0
@@ -151,9 +129,9 @@ def add_average(
 ) -> Singles:
     """Average new probabilities with older ones, in half precision: (n_rows, n_rows).
 
-    The new ones are the mean of `labels` and `questions`, which has the share `share`, and of 1
-    where `start` has a pair in one group; that has the share `start_share`. They weigh `weight`,
-    and `average` the rest. The diagonal of the new ones is 1.
+    The new ones, 1 on the diagonal, are the mean of `labels` and `questions` (share `share`) and of
+    1 where `start` has a pair in one group (`start_share`). They weigh `weight`, and `average` the
+    rest.
     """
     n = len(average)
     result = np.empty((n, n), np.float32)
@@ -199,10 +177,9 @@ class BlockScoring(NamedTuple):
 
 @kernel
 def row_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
-    """Compute the probability of each group for each row, if all other rows stay in theirs.
+    """Compute the probability of each group for each row, if all others stay: (n_groups, n_rows).
 
-    Returns an array of shape (n_groups, n_rows). A column sums to 1 minus the probability of a new
-    group.
+    A column sums to 1 minus the probability of a new group.
     """
     n, k = len(groups.label), groups.count[0]
     probability = np.zeros((k, n), np.float32)
@@ -242,10 +219,7 @@ def group_probabilities(groups: Groups, answered: Answered, scoring: Scoring) ->
 
 @kernel
 def block_probabilities(groups: Groups, answered: Answered, scoring: BlockScoring) -> Singles:
-    """Compute the probability that two groups are one, by the regression fitted to answers.
-
-    The tables of `groups` hold its log-odds.
-    """
+    """Compute the probability that two groups are one, by log-odds in the tables of `groups`."""
     k = groups.count[0]
     total, top, evidence = group_sums(groups, answered)
     probability = np.zeros((k, k), np.float32)
@@ -272,9 +246,8 @@ def add_same_probabilities(
 ) -> None:
     """Add the probability that a pair is in one group, for all pairs, in the order of `below`.
 
-    Rows of one group are together if both stay. Rows of two groups are together if one of the rows
-    moves to the other group, or if the groups are one. The probability that groups are one is
-    `of_groups` for the sums in `labels`, and `of_blocks` for those in `questions`.
+    Rows of one group are together if both stay; others if one moves to the other's group, or if the
+    groups are one, by `of_groups` in `labels` and by `of_blocks` in `questions`.
     """
     one = np.float32(1.0)
     apart_groups, apart_blocks = one - of_groups, one - of_blocks
@@ -311,22 +284,11 @@ def question_values(
 ) -> None:
     """Compute the mutual information of an answer and the truth, weighted, for all pairs.
 
-    Parameters
-    ----------
-    same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is in one group.
-    log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds, from features, that a pair is in one group.
-    taken : ndarray of shape (n_rows, n_rows), bool
-        Pairs that were asked.
-    weight : ndarray of shape (n_rows,), float32
-        The value is multiplied by the smaller of the weights of the two rows.
-    central : ndarray of shape (n_rows,), float32
-        The value is multiplied by 1 plus the entries of the two rows.
-    error : float
-        Probability of a wrong answer.
-    value : ndarray of shape (n_rows, n_rows), float32
-        Output, below the diagonal; -1 elsewhere and for asked pairs.
+    IN same, log_odds (n_rows, n_rows): probability, and log-odds from features, that a pair is in
+    one group; taken (n_rows, n_rows): asked pairs; weight (n_rows,): the value is multiplied by the
+    smaller of two; central (n_rows,): and by 1 plus the entries of both rows; error: probability of
+    a wrong answer.
+    OUT value (n_rows, n_rows): below the diagonal; -1 elsewhere and for asked pairs.
     """
     noise = -error * np.log(error) - (1 - error) * np.log(1 - error)
     for i in range(len(same)):

@@ -254,7 +254,7 @@ def draw_rows(
 def row_log_odds(
     groups: Groups, row: int, answered: Answered, scoring: Scoring, score: NDArray[np.float64]
 ) -> None:
-    """Compute the log-odds that a row belongs to each group, from the other rows of the group.
+    """Compute the log-odds that a row belongs to each group, from the group's other rows.
 
     For the group of a single row it is `Scoring.alone`.
     """

@@ -268,10 +268,9 @@ def robust_logistic(
 def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
     """Estimate the share of wrong answers; `wrong` (n_answers,) is each one's probability.
 
-    The average of two posteriors. One is of the answers as they were predicted before they were
-    given: it is too low, because informative questions are those that are hard to predict. The
-    other counts the answers that the partitions contradict: it is near the truth, but too high
-    where features mislead the partitions. Annotators are compared by the second alone.
+    The mean of two posteriors: of answers as predicted before they were given (too low, because
+    questions are those hard to predict), and of those that the partitions contradict (too high
+    where features mislead them). Annotators are compared by the second alone.
     """
     log_odds, same, annotators = asked.log_odds, asked.same, asked.annotators
     likelihood = np.empty((len(RATES), len(SLOPES), len(INTERCEPTS)))

@@ -297,9 +297,9 @@ def cut_at(
 ) -> NDArray[np.int64]:
     """Merge or split the groups `labels` (n_rows,) until there are `n_clusters`.
 
-    A cut of Ward's linkage of `same` and `log_odds` (n_rows, n_rows), which merges small groups
-    first, so that a few rows that fit nowhere do not take the place of a group. Distances within
-    groups are divided by 1,000, so that groups are complete before any two are merged.
+    A cut of Ward's linkage of `same` and `log_odds` (n_rows, n_rows): small groups merge first, so
+    a few odd rows take no group's place. Distances within groups are divided by 1,000: they come
+    first.
     """
     n = len(labels)
     if labels.max() + 1 == n_clusters or n == 1:
@@ -324,9 +324,9 @@ def expected_jaccard(
 def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all: int = 0) -> float:
     """Return the weight of new probabilities in the average from which labels are computed.
 
-    The larger the share of wrong answers, `error`, the longer the average, so that a wrong answer
-    changes labels less until others contradict it. After many answers, `n_all`, there mostly are
-    such answers, and the average is shorter. `n_answers` came since the last probabilities.
+    The more answers are wrong (`error`), the longer the average, until others contradict them;
+    after many answers (`n_all`) there mostly are others. `n_answers` came since the last
+    probabilities.
     """
     kept = KEPT_ANSWERS
     if error is not None:
@@ -337,10 +337,10 @@ def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all
 
 
 def share_of_questions(n_answers: int, n_rows: int) -> float:
-    """Return the weight of the probabilities for questions, between 0 and 1; labels have the rest.
+    """Return the weight, from 0 to 1, of the probabilities for questions; labels have the rest.
 
-    The probabilities for questions contain the probability that two groups are one, fitted to the
-    answers. Once there are enough answers, they are better where groups look different but are one.
+    They hold the probability, fitted to answers, that two groups are one: better where groups look
+    different but are one.
     """
     return QUESTIONS_SHARE * min(1.0, n_answers / n_rows)
 

@@ -60,9 +60,9 @@ def pair_features(
 ) -> Singles:
     """Compute the features of all pairs, (n_pairs, 6), in the order of `kernels.partitions.pairs`.
 
-    `coordinates` (n_samples, n_dimensions), by decreasing variance, have about the `distances`;
-    `ward` is SciPy's tree. `factor` divides ranks, sizes and numbers of groups of k-means: 1 for
-    groups of about 12 rows. Time O(n³) for products of matrices; memory 12 n² bytes, at most 20 n².
+    `coordinates`, by decreasing variance, have about the `distances`; `ward` is SciPy's tree;
+    `factor` divides ranks and sizes: 1 for groups of about 12 rows. Time O(n³); memory 12 to 20 n²
+    bytes.
     """
     n = len(distances)
     features = np.empty((number_of_pairs(n), N_FEATURES), np.float32)
@@ -234,11 +234,9 @@ def start_labels(
 ) -> Ints:
     """Cut Ward's linkage of the log-odds (n_rows, n_rows) of pairs from features.
 
-    An unknown `n_clusters` is the median of `number`, from silhouettes, the number of `sampled`
-    groups of three rows or more, and the effective number of these groups (the inverse of the
-    probability that two rows are in the same one). Pairs that `others` separate are farther apart.
-    Sampled groups leave out rows whose group only answers can show; with `unconstrained_labels` the
-    linkage agrees better with the truth than either.
+    An open `n_clusters` is the median of `number`, from silhouettes, the number of `sampled` groups
+    of three rows or more, and their effective number. Pairs that `others` separate are farther
+    apart. With both, the linkage agrees better with the truth than either.
     """
     if len(sampled) < 2:
         return sampled

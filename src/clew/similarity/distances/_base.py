@@ -48,9 +48,8 @@ class Learned(NamedTuple):
 
 
 class LearnedDistances(OfDistances, ConstrainedTransformer):
-    """Learn new distances from given distances, or from those of features, and answers.
+    """New distances from given ones or features, and answers; affinities as in `AdaptiveKNN`.
 
-    Affinities are Gaussians of the learned distances, with local scales, see `AdaptiveKNN`.
     Subclasses store `metric`, declare `_allowed`, and implement `_learn` and `_embed`.
     """
 

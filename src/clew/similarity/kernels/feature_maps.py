@@ -53,10 +53,9 @@ class FeatureMap(Protocol):
 class PivotedKernel:
     """Nyström features of a kernel, computed from its values with some rows, the pivots.
 
-    Inner products of features equal the kernel of a row and a pivot, and approximate the kernel of
-    two other rows. `rank` is the largest number of pivots; None adds pivots until they explain 99 %
-    of the trace, at most 300. `seed` is that of the sample from which pivots are chosen if there
-    are more than 3,000 rows. Subclasses implement `fit`, which calls `_choose`, and `_with_pivots`.
+    `rank` is the largest number of pivots; None adds pivots until they explain 99 % of the trace,
+    at most 300. `seed` is for the sample they are chosen from beyond 3,000 rows. Subclasses
+    implement `fit`, which calls `_choose`, and `_with_pivots`.
     """
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:
@@ -94,12 +93,10 @@ class PivotedKernel:
 def pivoted_cholesky(
     diagonal: Floats, column: Callable[[int], Floats], max_rank: int, residual_share: float
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Choose rows from which a kernel can be approximated, the pivots, by Cholesky decomposition.
+    """Choose pivots by Cholesky decomposition; return them, and L where ``L L'`` is their kernel.
 
-    `column` returns the kernel of all rows with one row. Pivots are added until the residual is at
-    most a share of the trace; negative residuals of a kernel that is not positive semidefinite are
-    set to 0. Returns the pivots, and the lower triangular L where ``L L'`` is their kernel. Time
-    O(n·rank²).
+    `column` returns the kernel of all rows with one. Pivots are added until the residual is at most
+    a share of the trace; negative residuals of an indefinite kernel become 0. Time O(n·rank²).
     """
     left = diagonal.astype(np.float64)
     trace = float(left.sum())

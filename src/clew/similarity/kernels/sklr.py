@@ -390,9 +390,9 @@ class SKLR(KernelSpace):
 def conflicts_of(answers: AnswerLimits) -> list[ComparisonConflict]:
     """Find the shortest cycle of each strongly connected set of comparisons with a strict one.
 
-    Nodes are pairs of rows, and comparisons of their distances are directed edges; equal distances
-    have two edges. An additional last node is a distance above all must-links and below all
-    cannot-links. Takes linear time, and linear time more for each conflict.
+    Nodes are pairs of rows, edges comparisons; equal distances have two. The last node is a
+    distance above all must-links and below all cannot-links. Linear time, and that for each
+    conflict.
     """
     limits = answers.limits
     ends = np.sort(limits.rows.reshape(-1, 2), axis=1)
@@ -453,10 +453,9 @@ def _chosen_penalty(
 ) -> float:
     """Choose a slack penalty by how many held-out answers hold; 0.5 if there are few answers.
 
-    Among the penalties whose score is within half a standard error of the best, the closest to 0.5
-    is chosen, because small differences are random. `unit` is the mean squared distance of two
-    rows. Solves the problem for three folds and up to six penalties, each time from the solution
-    for the last penalty.
+    Of those within half a standard error of the best, the closest to 0.5: small differences are
+    random. Three folds and up to six penalties, each solved from the last; `unit` is the mean
+    squared distance.
     """
     random = np.random.RandomState(seed)
     comparisons = inequalities_of(answers)
