@@ -94,14 +94,13 @@ class Crowd(NamedTuple):
 
     waits: list[float]
     n_given: int
-    n_stored: int
     n_lost: int
     n_twice: int
     memory: float
 
 
-def crowd(folder: Path, *, n_people: int, n_each: int, pace: float = PACE) -> Crowd:
-    """Let people answer at the same time, each every `pace` seconds, over HTTP."""
+def crowd(folder: Path, *, n_people: int, n_each: int) -> Crowd:
+    """Let people answer at the same time, each every `PACE` seconds, over HTTP."""
     truth = kinds_of_pictures()
     with serving(pictures_in(folder)) as served:
         with served.project.open_store() as store:
@@ -116,7 +115,7 @@ def crowd(folder: Path, *, n_people: int, n_each: int, pace: float = PACE) -> Cr
             with httpx.Client(base_url=f"{served.url}/api/v1", cookies=cookies, timeout=60) as http:
                 held = http.post("/questions:lease", json={"n": 4}).json()["questions"]
                 for _ in range(n_each):
-                    time.sleep(rng.exponential(pace))
+                    time.sleep(rng.exponential(PACE))
                     if not held:
                         held = http.post("/questions:lease", json={"n": 4}).json()["questions"]
                         continue
@@ -145,6 +144,6 @@ def crowd(folder: Path, *, n_people: int, n_each: int, pace: float = PACE) -> Cr
         with served.project.open_store() as store:
             ids = [logged.entry.id for logged in store.log()]
         return Crowd(
-            waits, len(given), len(ids), len(set(given) - set(ids)), len(ids) - len(set(ids)),
+            waits, len(given), len(set(given) - set(ids)), len(ids) - len(set(ids)),
             served.memory(),
         )  # fmt: skip

@@ -37,7 +37,6 @@ class People(NamedTuple):
     classes: dict[str, Ints]  # Classes of the rows by name, -1 for none
     X: Floats | None
     pixels: Any  # Pictures of the rows, (n, side, side, 3), or None
-    rating: Floats | None  # Ratings of pairs, from which the answers follow
 
     @property
     def n(self) -> int:
@@ -76,7 +75,6 @@ def load(name: str, seed: int | None = None) -> People:
         X.reshape(n, side := round((X[0].size / 3) ** 0.5), side, 3)
         if X is not None and X.dtype == np.uint8
         else None,
-        data["rating"].astype(float) if "rating" in data else None,
     )
 
 

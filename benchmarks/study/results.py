@@ -35,10 +35,10 @@ class Score:
         return cls(float(found.mean()), float(found.sem()))
 
     @classmethod
-    def with_interval(cls, values: pd.Series, confidence: float = 0.95) -> Self:
-        """Average over trials; the error is half the width of the mean's confidence interval."""
+    def with_interval(cls, values: pd.Series) -> Self:
+        """Average over trials; the error is half the width of the mean's 95 % interval."""
         score, n = cls.of(values), values.count()
-        factor = student.ppf((1 + confidence) / 2, n - 1) if n > 1 else 1.0
+        factor = student.ppf(0.975, n - 1) if n > 1 else 1.0
         return cls(score.mean, float(factor) * score.error)
 
     @property

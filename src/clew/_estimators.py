@@ -93,16 +93,12 @@ def guarded_fit(fit: F) -> F:
 
 def _remove_fitted_attributes(estimator: Any) -> None:
     """Remove fitted attributes: those that end in an underscore or are declared in the class."""
-    declared, parameters = _declared_names(type(estimator)), estimator.get_params(deep=False)
+    bodies = [base for base in type(estimator).__mro__ if not base.__module__.startswith("sklearn")]
+    declared = {name for base in bodies for name in (*get_annotations(base), *vars(base))}
+    parameters = estimator.get_params(deep=False)
     for name in list(vars(estimator)):
         if (name.endswith("_") or name in declared) and name not in parameters:
             delattr(estimator, name)
-
-
-def _declared_names(cls: type) -> set[str]:
-    """Return the names in class bodies, except those of scikit-learn's classes."""
-    bodies = [base for base in cls.__mro__ if not base.__module__.startswith("sklearn")]
-    return {name for base in bodies for name in (*get_annotations(base), *vars(base))}
 
 
 def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:

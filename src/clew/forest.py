@@ -290,7 +290,9 @@ def _grow_block(
             problem, links, rules, first, leaf, order, n_violated, draws, trees, sample, scratch,
             state,
         )  # fmt: skip
-        parts.append(_trimmed(trees, n_grown))
+        used = trees.offset[n_grown]
+        columns: list[Any] = [column[:used].copy() for column in trees[1:]]
+        parts.append(Trees(trees.offset[: n_grown + 1].copy(), *columns))
         first += n_grown
     return parts
 
@@ -299,12 +301,6 @@ def _empty_trees(n_trees: int, n_nodes: int) -> Trees:
     int32 = [np.empty(n_nodes, np.int32) for _ in range(4)]
     offset = np.zeros(n_trees + 1, np.int64)
     return Trees(offset, int32[0], np.empty(n_nodes, np.uint8), *int32[1:])
-
-
-def _trimmed(trees: Trees, n_trees: int) -> Trees:
-    used = trees.offset[n_trees]
-    columns: list[Any] = [column[:used].copy() for column in trees[1:]]
-    return Trees(trees.offset[: n_trees + 1].copy(), *columns)
 
 
 def _joined(parts: list[Trees], n_jobs: int | None) -> Trees:

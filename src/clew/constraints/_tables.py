@@ -304,7 +304,10 @@ def as_table(
     def where(at: int) -> str:
         return f"{name}[{at}] = ({', '.join(map(repr, array[at].tolist()))})"
 
-    rows = as_integers(items, name) if ids is None else ids.rows_of_array(items, where)
+    if ids is None:
+        rows = as_integers(items, name)
+    else:
+        rows = np.stack([ids.rows_of(column.tolist(), where) for column in items.T], axis=1)
     n = len(array)
     return AnswerTable(
         kind,

@@ -78,11 +78,6 @@ class RowIds:
                     rows[at] = found[value]
         return np.array(rows, dtype=np.int64)
 
-    def rows_of_array(self, values: NDArray[Any], where: Where) -> NDArray[np.int64]:
-        """Translate an array of ids to row numbers; ``where(at)`` describes its line `at`."""
-        columns = [self.rows_of(column.tolist(), where) for column in values.T]
-        return np.stack(columns, axis=1)
-
     def _row_by_text(self, value: object, at: int, where: Where) -> int:
         if self._by_text is None:
             self._by_text = {_text(name): row for row, name in enumerate(self.names)}

@@ -62,7 +62,9 @@ def files_of(
     if form not in FORMS[what] or form == "folders":
         raise InvalidParameterError(f"{what} as {form}: use one of {', '.join(FORMS[what])}")
     if what == "all":
-        return _all(store)
+        with tempfile.TemporaryDirectory() as place:
+            files = {path.name: path.read_bytes() for path in export_all(store, place)}
+        return files | tables_of(store)
     if what == "affinity":
         stored = store.artifact("affinity")
         if stored is None:
@@ -114,12 +116,6 @@ def tables_of(store: Store) -> dict[str, bytes]:
     """Return the tables for spreadsheets that there are: groups, exemplars, doubtful, answers."""
     whats = list(TABLE_OF) if store.result_revision() is not None else ["answers"]
     return {f"{what}.csv": table_bytes("csv", *TABLE_OF[what](store)) for what in whats}
-
-
-def _all(store: Store) -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        files = {path.name: path.read_bytes() for path in export_all(store, folder)}
-    return files | tables_of(store)
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -114,14 +114,14 @@ def open_sound(
     return Sound(samples, rate, start + len(samples) < min(n, end * rate))
 
 
-def log_mel(sound: Sound, n_bands: int = N_BANDS) -> Floats:
-    """Return the power in decibels in bands of equal width in mel, (n_frames, n_bands)."""
+def log_mel(sound: Sound) -> Floats:
+    """Return the power in decibels in bands of equal width in mel, (n_frames, N_BANDS)."""
     size, step = round(WINDOW * sound.rate), max(1, round(STEP * sound.rate))
     samples = np.pad(sound.samples, (size // 2, size - size // 2))
     frames = np.lib.stride_tricks.sliding_window_view(samples, size)[::step]
-    weights = _bands(sound.rate, size, n_bands)
+    weights = _bands(sound.rate, size)
     window = np.hanning(size + 1)[:-1].astype(np.float32)
-    power = np.empty((len(frames), n_bands), np.float32)
+    power = np.empty((len(frames), N_BANDS), np.float32)
     for start in range(0, len(frames), 512):
         part = np.fft.rfft(frames[start : start + 512] * window, axis=1)
         power[start : start + 512] = (part.real**2 + part.imag**2) @ weights
@@ -130,9 +130,10 @@ def log_mel(sound: Sound, n_bands: int = N_BANDS) -> Floats:
 
 
 @cache
-def _bands(rate: int, size: int, n_bands: int) -> Floats:
-    """Return triangles over frequencies, (n_frequencies, n_bands)."""
-    edges = _hertz(np.linspace(_mel(LOWEST), _mel(8000.0), n_bands + 2))
+def _bands(rate: int, size: int) -> Floats:
+    """Return triangles over frequencies, (n_frequencies, N_BANDS)."""
+    mel = np.linspace(_mel(LOWEST), _mel(8000.0), N_BANDS + 2)
+    edges = np.asarray(700 * (10 ** (mel / 2595) - 1))
     frequencies = np.fft.rfftfreq(size, 1 / rate)[:, None]
     # Low bands are narrower than the distance of two frequencies: none may be empty.
     least = rate / size
@@ -145,10 +146,6 @@ def _bands(rate: int, size: int, n_bands: int) -> Floats:
 
 def _mel(hertz: float) -> float:
     return float(2595 * np.log10(1 + hertz / 700))
-
-
-def _hertz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(700 * (10 ** (mel / 2595) - 1))
 
 
 def flac(sound: Sound) -> bytes:

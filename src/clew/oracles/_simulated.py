@@ -215,15 +215,13 @@ class SimulatedOracle:
             )
         return self.annotators.index(annotator)
 
-    def _true_answer(self, question: Question) -> int:
-        rows = np.array([question.rows])
-        if not self._is_labeled[rows].all():
-            return DONT_KNOW
-        return int(TRUTH[question.kind](self._classes, rows)[0])
-
     def _draw_answer(self, question: Question, annotator: int) -> int:
         codes = CODES[question.kind]
-        truth = codes.index(self._true_answer(question))
+        rows = np.array([question.rows])
+        is_certain = self._is_labeled[rows].all()
+        truth = codes.index(
+            int(TRUTH[question.kind](self._classes, rows)[0]) if is_certain else DONT_KNOW
+        )
         # The order of the answers does not depend on the order of the rows, so that the same
         # random number means the same answer.
         order = _order_of_answers(question)

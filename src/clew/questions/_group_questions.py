@@ -230,7 +230,10 @@ def confirm_questions(
         if not members:
             continue
         if n_asked % PLANT_EVERY == PLANT_EVERY - 1 and len(members) < MOST_MEMBERS:
-            members += _planted(same[row], taken[row], members)
+            # The least similar row that was not asked about, if it is surely a stranger.
+            strangers = (same[row] < STRANGER) & ~taken[row]
+            order = np.argsort(same[row], kind="stable").tolist()
+            members += [i for i in order if strangers[i] and i not in members][:1]
         examples = [i for i in fragments.shown(fragment, row) if i not in members]
         found.append(Ranked(rate, confirm_question(examples, members, labels)))
     return sorted(found, key=lambda each: -each.rate)
@@ -249,13 +252,6 @@ def _screen(value: Floats, cost: Floats, same: Same, start: float) -> tuple[floa
         if len(members) == MOST_MEMBERS:
             break
     return rate, members
-
-
-def _planted(same: Same, taken: Flags, members: list[int]) -> list[int]:
-    """Return the least similar row that was not asked about, if it is surely a stranger."""
-    order = np.argsort(same, kind="stable")
-    surely = [int(i) for i in order if same[i] < STRANGER and not taken[i] and i not in members]
-    return surely[:1]
 
 
 def confirm_question(examples: list[int], members: list[int], labels: Ints) -> Question:

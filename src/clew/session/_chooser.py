@@ -123,7 +123,12 @@ class Chooser:
                 key = key_of(entry.question)
                 if key not in checks:
                     self._teach(log.evidence(position, kinds))
-                    if (check := self._check_of(entry.question)) is not None:
+                    labels = self.strategy.labels()
+                    found, n_answers = self.pairs(labels), len(self.strategy.answers)
+                    check = check_of(
+                        entry.question, found.same, labels[found.rows], found.rows, n_answers
+                    )
+                    if check is not None:
                         checks[key] = check
         self._teach(log.evidence(n, kinds))
         self.strategy.error_rate()  # some strategies compute when they are asked
@@ -170,10 +175,6 @@ class Chooser:
     def is_check_due(self, n_asked: int) -> bool:
         """Return whether the next question is a random check."""
         return self._every is not None and n_asked % self._every == self._every - 1
-
-    def _is_rule_check_due(self, n_asked: int) -> bool:
-        every = self._every or RULE_CHECK_EVERY
-        return n_asked % every == every // 2
 
     def settled(self) -> GuidedResult | None:
         """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
@@ -253,7 +254,8 @@ class Chooser:
         if is_pair and self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
             question = Question("pair", check.pair, origin="random", check=check.probability)
             return [Chosen(question, check)]
-        if is_pair and self.rules and self._is_rule_check_due(len(asked)):
+        every = self._every or RULE_CHECK_EVERY
+        if is_pair and self.rules and len(asked) % every == every // 2:
             drawn = draw_rule_check(self.rules, asked, self._seed)
             if drawn is not None and self.barred.allows(drawn):
                 return [Chosen(drawn, None)]
@@ -287,11 +289,6 @@ class Chooser:
             n_answers=len(self.strategy.answers),
             seed=self._seed,
         )
-
-    def _check_of(self, question: Question) -> Check | None:
-        labels, n = self.strategy.labels(), len(self.strategy.answers)
-        found = self.pairs(labels)
-        return check_of(question, found.same, labels[found.rows], found.rows, n)
 
 
 def is_check(answer: Answer) -> bool:

@@ -158,11 +158,10 @@ def confirmed(before: Labels, evidence: Evidence) -> NDArray[np.bool_]:
     return found
 
 
-def held(before: Before, after: Labels, evidence: Evidence, moves: Sequence[int] = ()) -> Labels:
-    """Return new groups; confirmed items move by answers about their group, or in `moves`."""
+def held(before: Before, after: Labels, evidence: Evidence) -> Labels:
+    """Return new groups, to which confirmed items move only by answers about their group."""
     old = before.groups
     is_moved = confirmed(old, evidence) & (old >= 0) & (after >= 0) & (after != old)
-    is_moved[list(moves)] = False
     if not is_moved.any():
         return after
     ways: set[tuple[int, int]] = set()

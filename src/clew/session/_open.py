@@ -263,13 +263,10 @@ class StoreSession:
         """
         wait = self._thread is not None if is_current is None else is_current
         end = time.monotonic() + PATIENCE
-        while wait and (self.store.result_revision() or -1) < self.store.last_seq():
-            if time.monotonic() > end:
-                break
-            time.sleep(0.05)
-        while self._thread is not None and self.store.result_revision() is None:
-            if time.monotonic() > end:
-                break
+        while time.monotonic() <= end and (
+            (wait and (self.store.result_revision() or -1) < self.store.last_seq())
+            or (self._thread is not None and self.store.result_revision() is None)
+        ):
             time.sleep(0.05)
         found = self.store.result()
         if found is None:

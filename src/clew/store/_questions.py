@@ -164,7 +164,9 @@ def top_up(
         best = [(question_from_json(row.body), row.revision) for row in free[:n_new]]
         questions = wanted + best
         for at in range(min(n_new, len(questions) + 1)):
-            if _is_repeat_due(n_given + len(leases) + at, repeat_every):
+            n = n_given + len(leases) + at
+            # In the middle between two checks, not among the first questions.
+            if 0 < repeat_every < n and n % repeat_every == repeat_every // 2:
                 again = _drawn_repeat(connection, annotator, kinds, n_given)
                 if again is not None:
                     questions.insert(at, (again, last))
@@ -330,11 +332,6 @@ def _set_aside_of(connection: Connection, suggestions: Iterable[Suggestion]) -> 
         )
         found |= set(connection.execute(statement).scalars())
     return found
-
-
-def _is_repeat_due(n_asked: int, every: int) -> bool:
-    """Whether a repeat is next: in the middle between two checks, not among the first questions."""
-    return every > 0 and n_asked > every and n_asked % every == every // 2
 
 
 def _drawn_repeat(

@@ -58,7 +58,6 @@ class TextTable(NamedTuple):
 
     names: list[str]
     """Column names; an unnamed column has an empty one. Numbers from 0 without a header."""
-    has_header: bool
     body: str
     """The text below the header."""
     lines: list[int]
@@ -497,7 +496,7 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     starts, is_blank = _rows(reader, len(names), first_line, has_header=has_header)
     if not starts:
         raise FileFormatError("the file has a header and no rows")
-    return TextTable(names, has_header, text[body_starts:], starts, is_blank, sep, decimal, notes)
+    return TextTable(names, text[body_starts:], starts, is_blank, sep, decimal, notes)
 
 
 def _decimal(records: list[list[str]], sep: str) -> str:

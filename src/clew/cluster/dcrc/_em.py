@@ -99,7 +99,8 @@ def run_em(
         model.update(q)
         n_shared += model.is_shared
         weights, value = ascend(weights, rows, q.T, penalties, steps.max_ascent)
-        of_answers = answers.log_likelihood(model.confusion, q) + model.log_prior + _entropy(q)
+        entropy = -float(np.vdot(q, np.log(np.maximum(q, TINY))))
+        of_answers = answers.log_likelihood(model.confusion, q) + model.log_prior + entropy
         bounds.append(value + of_answers / rows.n_effective_answers)
         is_rising = bounds[-1] - bounds[-2] >= steps.tol * (1 + abs(bounds[-1]))
         if not is_rising and not model.start_estimating(q):
@@ -166,10 +167,6 @@ def _repeated(
     matrices: dict[Kind, NDArray[np.float64]], n_annotators: int
 ) -> dict[Kind, NDArray[np.float64]]:
     return {kind: np.repeat(of[None], n_annotators, axis=0) for kind, of in matrices.items()}
-
-
-def _entropy(q: NDArray[np.float64]) -> float:
-    return -float(np.vdot(q, np.log(np.maximum(q, TINY))))
 
 
 class TrainingRows(NamedTuple):

@@ -237,7 +237,10 @@ class KernelMeanShift(Clusterer):
 
 def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> float:
     """Estimate the bandwidth; distances up to `least` count as 0."""
-    found = mean_bandwidth(X, quantile, ROWS_FOR_BANDWIDTH, seed)
+    rows = X[np.random.RandomState(seed).permutation(len(X))[:ROWS_FOR_BANDWIDTH]]
+    n_neighbors = max(int(len(rows) * quantile), 1)
+    distance, _ = NeighborSearch(rows).nearest(rows, n_neighbors)
+    found = float(distance[:, -1].mean())
     if found > least:
         return found
     far = np.linalg.norm(X - X[0], axis=1)
@@ -254,14 +257,6 @@ class MeanShiftRun(NamedTuple):
     """Points to which rows converged, the densest first, (n_peaks, n_features)."""
     n_iter: int
     """Number of steps until the last row converged."""
-
-
-def mean_bandwidth(X: Floats, quantile: float, n_rows: int, seed: int) -> float:
-    """Return the mean distance from a row to its k-th nearest row, k being a share of all rows."""
-    rows = X[np.random.RandomState(seed).permutation(len(X))[:n_rows]]
-    n_neighbors = max(int(len(rows) * quantile), 1)
-    distance, _ = NeighborSearch(rows).nearest(rows, n_neighbors)
-    return float(distance[:, -1].mean())
 
 
 def mean_shift(X: Floats, bandwidth: float, max_iter: int, n_jobs: int | None) -> MeanShiftRun:

@@ -177,10 +177,14 @@ def rows_a_group(distances: Floats, ward: Floats, n_clusters: int | None) -> flo
     if n < 2 * TYPICAL_ROWS:
         return n / max(typical, 1.0)
     numbers = np.unique(np.geomspace(2, n / 3, N_CUTS).round().astype(int))
-    sums, sizes, cuts = _sums_of_cuts(distances, ward, numbers)
+    cuts = [fcluster(ward, int(k), "maxclust").astype(np.int64) - 1 for k in numbers]
+    finest = cuts[-1]
+    member = np.equal.outer(finest, np.arange(finest.max() + 1)).astype(np.float64)
+    sums, sizes = distances @ member, np.bincount(finest)
+    first = np.unique(finest, return_index=True)[1]  # a row of each group of the finest cut
     score = [
-        _silhouette(*_merged(sums, sizes, cut), cut[cuts[-1]]) - PENALTY * far**2
-        for cut, far in zip(_nested(cuts), np.log(numbers / typical), strict=True)
+        _silhouette(*_merged(sums, sizes, cut[first]), cut) - PENALTY * far**2
+        for cut, far in zip(cuts, np.log(numbers / typical), strict=True)
     ]
     return float(n / numbers[int(np.argmax(score))])
 
@@ -188,22 +192,6 @@ def rows_a_group(distances: Floats, ward: Floats, n_clusters: int | None) -> flo
 def feature_scale(rows: float) -> float:
     """Return the factor by which features are to be scaled to larger groups, from 1 to 3."""
     return min(max(1.0, rows / LARGEST_UNSCALED), LARGEST_FACTOR)
-
-
-def _sums_of_cuts(
-    distances: Floats, ward: Floats, numbers: NDArray[np.integer]
-) -> tuple[Floats, Ints, list[Ints]]:
-    """Sum the distances of each row to the groups of the finest cut; return all cuts, too."""
-    cuts = [fcluster(ward, int(k), "maxclust").astype(np.int64) - 1 for k in numbers]
-    finest = cuts[-1]
-    member = np.equal.outer(finest, np.arange(finest.max() + 1)).astype(np.float64)
-    return distances @ member, np.bincount(finest), cuts
-
-
-def _nested(cuts: list[Ints]) -> list[Ints]:
-    """Return, for each cut, which of its groups contains each group of the finest cut."""
-    _, first = np.unique(cuts[-1], return_index=True)
-    return [cut[first] for cut in cuts]
 
 
 def _merged(sums: Floats, sizes: Ints, into: Ints) -> tuple[Floats, Ints]:
