@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.cluster.guided._smoothers import discriminant_neighbors, discriminants
+from clew._composition import graph_of
+from clew.cluster.guided._smoothers import NeighborSmoother, discriminant_neighbors, discriminants
+from clew.similarity import AdaptiveKNN
 
 Y = np.repeat([0, 1, 2], 30)
 
@@ -20,6 +22,15 @@ def test_directions_in_which_groups_differ_count_most():
     assert scale.max() > 5 * scale.min()
     shares = discriminant_neighbors(X, Y).smooth(np.eye(3)[Y])
     assert (shares.argmax(axis=1) == Y).mean() > 0.95
+
+
+@pytest.mark.parametrize("n_copies", [1, 25])
+def test_neighbors_are_those_of_adaptive_neighbors(n_copies):
+    rows, labels = np.repeat(X, n_copies, axis=0), np.repeat(Y, n_copies)
+    similarity = AdaptiveKNN().fit(discriminants(rows, labels))
+    expected = NeighborSmoother(graph_of(similarity, len(rows), 10)).smooth(np.eye(3)[labels])
+    found = discriminant_neighbors(rows, labels).smooth(np.eye(3)[labels])
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_units_of_features_hardly_matter():

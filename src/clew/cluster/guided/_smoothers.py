@@ -11,11 +11,12 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import euclidean_distances
 
-from clew._composition import graph_of
 from clew._limits import MANY_ROWS
+from clew._parallel import blocks
 from clew._units import ranks_among
 from clew._validation import check_matrix
-from clew.similarity import AdaptiveKNN
+from clew.graphs._neighbors import COINCIDENT, local_scales
+from clew.kernels.nearest import smallest_of_rows
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,11 @@ WALKS_ON = 0.9
 #: Number of neighbors of each row. The covariance within groups is shrunk toward a mean of the
 #: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
 N_NEIGHBORS, SPHERICAL = 10, 0.5
+#: Number of nearest rows whose mean distance is the scale of a row.
+SCALE_NEIGHBORS = 20
 LEAST = 1e-12
+#: Distances of so many rows fit into a cache.
+ROWS_PER_BLOCK = 256
 #: Least variance of groups' means along an axis that tells of groups.
 LEAST_BETWEEN = 0.05
 #: Factors of log-likelihoods that are tried, and least membership of a row that is left out.
@@ -231,20 +236,51 @@ def values_and_ranks(X: Floats, n_components: int) -> Floats:
 
 
 def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
-    """Smoother over the nearest rows by the discriminants of some groups."""
-    similarity = AdaptiveKNN()
-    similarity._solve(discriminants(X, labels))  # a hundred times a fit: checks would take longer
-    return NeighborSmoother(graph_of(similarity, len(X), min(N_NEIGHBORS, len(X) - 1)))
+    """Smoother over the nearest rows by the discriminants of some groups.
+
+    They are those of `AdaptiveKNN`, which would compute the affinities of all pairs of rows.
+    """
+    rows, n = discriminants(X, labels), len(X)
+    length = (rows**2).sum(axis=1)
+    rounding = 2 * COINCIDENT * float(length.max())
+    scale, n_near = np.empty(n), min(N_NEIGHBORS, n - 1)
+    columns, squares = np.empty((n, n_near), np.int64), np.empty((n, n_near))
+    for start, stop in blocks(n, ROWS_PER_BLOCK):
+        near = np.empty((stop - start, min(SCALE_NEIGHBORS, n - 1)))
+        table = _squared_distances(rows, length, start, stop)
+        smallest_of_rows(table, rounding, np.empty(near.shape, np.int64), near)
+        is_found = np.isfinite(near)
+        scale[start:stop] = local_scales(np.sqrt(near), is_found, SCALE_NEIGHBORS, uses_mean=True)
+    for start, stop in blocks(n, ROWS_PER_BLOCK):
+        table = _squared_distances(rows, length, start, stop)
+        table /= (scale[start:stop, None] + scale) ** 2
+        table[np.arange(stop - start), np.arange(start, stop)] = np.inf
+        smallest_of_rows(table, -np.inf, columns[start:stop], squares[start:stop])
+    indptr = np.arange(0, n * n_near + 1, n_near)
+    graph = csr_array(
+        (np.exp(-4 * np.maximum(squares, 0.0)).ravel(), columns.ravel(), indptr), (n, n)
+    )
+    return NeighborSmoother(csr_array(graph.maximum(graph.T)))
+
+
+def _squared_distances(rows: Floats, length: Floats, start: int, stop: int) -> Floats:
+    """As `euclidean_distances`, whose checks take five times as long."""
+    table = rows[start:stop] @ (-2 * rows.T)
+    table += length
+    table += length[start:stop, None]
+    return np.asarray(table)
 
 
 def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
     """Linear discriminants of groups, each scaled by how far they differ along it.
 
     An axis along which means have variance b within groups of variance 1 is scaled by
-    ``√(b / (1 + b))``.
+    ``√(b / (1 + b))``. The means of k groups differ along k - 1 axes.
     """
     positions, variance = _canonical(X, labels)
-    return np.asarray(positions * np.sqrt(variance / (1 + variance)))
+    n_axes = max(len(np.unique(labels)) - 1, 1)
+    scale = np.sqrt(variance / (1 + variance))
+    return np.asarray((positions * scale)[:, -n_axes:])
 
 
 def _canonical(X: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
