@@ -15,7 +15,6 @@ from clew._limits import MANY_ROWS
 from clew._parallel import blocks
 from clew._units import ranks_among
 from clew._validation import check_matrix
-from clew.graphs._neighbors import COINCIDENT, local_scales
 from clew.kernels.nearest import smallest_of_rows
 
 Floats = NDArray[np.float64]
@@ -242,15 +241,16 @@ def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoo
     """
     rows, n = discriminants(X, labels), len(X)
     length = (rows**2).sum(axis=1)
-    rounding = 2 * COINCIDENT * float(length.max())
+    rounding = 16 * np.finfo(float).eps * float(length.max())
     scale, n_near = np.empty(n), min(N_NEIGHBORS, n - 1)
     columns, squares = np.empty((n, n_near), np.int64), np.empty((n, n_near))
     for start, stop in blocks(n, ROWS_PER_BLOCK):
         near = np.empty((stop - start, min(SCALE_NEIGHBORS, n - 1)))
         table = _squared_distances(rows, length, start, stop)
         smallest_of_rows(table, rounding, np.empty(near.shape, np.int64), near)
-        is_found = np.isfinite(near)
-        scale[start:stop] = local_scales(np.sqrt(near), is_found, SCALE_NEIGHBORS, uses_mean=True)
+        near, n_found = np.where(np.isfinite(near), near, 0.0), np.isfinite(near).sum(axis=1)
+        mean = np.sqrt(near).sum(axis=1) / np.maximum(n_found, 1)
+        scale[start:stop] = np.where(n_found > 0, mean, 1.0)
     for start, stop in blocks(n, ROWS_PER_BLOCK):
         table = _squared_distances(rows, length, start, stop)
         table /= (scale[start:stop, None] + scale) ** 2
