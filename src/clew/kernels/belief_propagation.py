@@ -128,14 +128,12 @@ LEAST = 1e-12
 class AnswerFactors(NamedTuple):
     """The likelihoods of answers, listed by row: one *end* for each row of each answer.
 
-    If the end's row is in group k, and p and r are the probabilities of the groups of the answer's
-    other rows, the likelihood of the answer is ``constant + by_first·p[k] + by_second·r[k] +
-    by_rest·Σ p·r + by_both·p[k]·r[k]``.
+    If the end's row is in group k, and p and r are the probabilities of the other rows, it is
+    ``constant + by_first·p[k] + by_second·r[k] + by_rest·Σ p·r + by_both·p[k]·r[k]``.
 
-    IN start (n_rows + 1,): the ends at row i are those from ``start[i]`` to ``start[i + 1] - 1``;
-    first, second (n_ends,): the ends of the same answer at its other rows; `second` is -1 for a
-    pair; constant, by_first, by_second, by_rest, by_both (n_ends,): the coefficients of the
-    likelihood; weight (n_ends,): weight of the answer, which multiplies its log-likelihood.
+    IN start (n_rows + 1,): the ends at row i are the slice ``start[i]:start[i + 1]``; first, second
+    (n_ends,): the answer's other ends; `second` is -1 for a pair; constant, by_first, by_second,
+    by_rest, by_both (n_ends,): the coefficients; weight (n_ends,): multiplies the log-likelihood.
     """
 
     start: NDArray[np.int64]
@@ -208,19 +206,16 @@ def propagate_beliefs(
     """Pass messages between rows and answers, until they hardly change.
 
     A message to a row depends on the other rows' probabilities without that answer, so evidence
-    does not return to the row that it came from, as it does in mean field.
+    does not return to the row that it came from, as it does in mean field. Exact if the answers
+    form no loop.
 
-    IN log_prior (n_rows, n_groups): log-probability of each group of each row without answers, up
-    to a constant for each row; factors: the answers; damping: share of the previous message in a
-    new one, in [0, 1); max_sweeps: maximum number of sweeps over all rows; tol: the sweep in which
-    no message changes by this much is the last.
-    INOUT cavity (n_ends, n_groups): for each end, the probabilities of its row's groups without
-    this answer; message (n_ends, n_groups): for each end, the message of the answer to its row:
-    log-likelihoods of the row's groups.
-    OUT q (n_rows, n_groups): probability of each group of each row; each row sums to 1.
-    Returns number of sweeps.
-
-    Time O((n_rows + n_ends)·n_groups) for each sweep. Exact if the answers form no loop.
+    IN log_prior (n_rows, n_groups): log-probability of each group without answers, up to a
+    constant; damping: share of the previous message in a new one, in [0, 1); tol: the sweep in
+    which no message changes by this is the last.
+    INOUT cavity (n_ends, n_groups): probabilities of each end's row without this answer; message
+    (n_ends, n_groups): log-likelihoods of its row's groups.
+    OUT q (n_rows, n_groups): probability of each group; each row sums to 1.
+    Returns number of sweeps. Time O((n_rows + n_ends)·n_groups) for each.
     """
     n_rows, n_groups = q.shape
     field = np.empty(n_groups)

@@ -17,13 +17,12 @@ def peeling_rounds(
 ) -> NDArray[np.int64]:
     """Remove nodes with fewer than `n_colors` neighbors, round by round; the rest is the core.
 
-    If the core is colored first and then the rounds, from the last to the first, each node has
-    fewer than `n_colors` colored neighbors, so a color remains for it.
+    If the core is colored first and then the rounds, from the last to the first, a color remains
+    for each node.
 
-    IN indptr, indices: neighbors of each node; n_colors: number of colors.
-    Returns (n_nodes,): the round in which each node is removed, from 0; -1 for nodes of the core.
-
-    Time linear in nodes and edges.
+    IN indptr, indices: neighbors of each node.
+    Returns (n_nodes,): the round in which each node is removed, from 0; -1 for the core. Linear
+    time.
     """
     n = indptr.shape[0] - 1
     rounds = np.full(n, -1, dtype=np.int64)

@@ -103,12 +103,10 @@ def move_rows(
 ) -> int:
     """Move each row, in order, to the group that it fits best, or to a group of its own.
 
-    IN pairs: the asked pairs; scoring: weights of the score; margin: a row moves if its score
-    improves by more than this; is_fixed: whether the number of groups is fixed: no group is
-    emptied, and none added; n_few: each row is scored with the first `n_few` groups, and with all
-    groups that an asked pair connects it to.
-    INOUT labels (n_rows,): group of each row, below `n_rows`; sizes (n_rows,): number of rows of
-    each group.
+    IN margin: a row moves if its score improves by more; is_fixed: no group is emptied, and none
+    added; n_few: each row is scored with the first `n_few` groups, and with all that asked pairs
+    connect it to.
+    INOUT labels (n_rows,): group of each row, below `n_rows`; sizes (n_rows,): rows of each group.
     Returns number of moves.
     """
     sums = empty_sums(len(labels))
@@ -367,20 +365,17 @@ def merge_groups(
     merged: Ints,
     scores: Floats,
 ) -> int:
-    """Merge the two groups of largest score, again and again.
+    """Merge the two groups of largest score, again and again; return the number of merges.
 
-    IN scoring: weights of the score; threshold: merges end when no score exceeds it; n_least:
-    merges end at this number of groups.
-    INOUT edges: one edge for every two groups with asked pairs between them; sizes (n_groups,):
-    number of rows of each group.
-    OUT into (n_groups,): for each group the group that it was merged into, or itself; merged
-    (n_groups, 2): the two groups of each merge; the second was merged into the first; scores
-    (n_groups,): score of the two groups of each merge.
-    Returns number of merges.
+    IN threshold: merges end when no score exceeds it; n_least: or at this number of groups.
+    INOUT edges: one for every two groups with asked pairs between them; sizes (n_groups,): rows of
+    each.
+    OUT into (n_groups,): the group that each was merged into, or itself; merged (n_groups, 2): the
+    two groups of each merge, the second into the first; scores (n_groups,): of each merge.
 
-    When a group grows, all its scores change with its size. Those of edges without new pairs are
-    computed again only when they reach the head of the heap, so that some merges are out of order,
-    and a merge whose score has risen may be missed. A second call with the groups found makes it.
+    When a group grows, all its scores change. Those of edges without new pairs are computed again
+    only at the head of the heap, so that some merges are out of order, and one whose score has
+    risen may be missed. A second call with the groups found makes it.
     """
     n, m = len(sizes), len(edges.first)
     graph = graph_of(edges, sizes)

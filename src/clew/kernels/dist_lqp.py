@@ -74,12 +74,11 @@ def sweep_triangles(
 ) -> tuple[int, float]:
     """Project onto the triangle inequalities of some triangles in turn, in time O(n_which).
 
-    IN sides (n_triangles, 3): the three distances of each triangle; step (n_distances,): half the
-    inverse weight of each; 0 for a fixed one; which: triangles, of which the first `n_which` are
-    visited.
+    IN sides (n_triangles, 3): distances of each triangle; step (n_distances,): half the inverse
+    weight of each; 0 for a fixed one; which: triangles, of which the first `n_which` are visited.
     INOUT x (n_distances,): the distances; multipliers (n_triangles, 3): one for each longest side.
     OUT active: the visited triangles with a positive multiplier. May be the array `which`.
-    Returns n_active: length of `active`; largest: largest change of a multiplier.
+    Returns the length of `active`; the largest change of a multiplier.
     """
     n_active, largest = 0, 0.0
     for at in range(n_which):

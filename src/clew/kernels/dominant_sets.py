@@ -152,15 +152,13 @@ def dominant_members(
     The diagonal entry of each neighbor is a penalty above the largest eigenvalue of the affinities
     among the neighbors; the row itself has none. Then every local maximum contains the row.
 
-    IN indptr, indices, data: the neighbor graph, a symmetric CSR matrix of shape (n, n) with an
-    empty diagonal and entries in [0, 1]; first, listed (n + 1,): the neighbors of row i are
-    ``listed[first[i]:first[i + 1]]``; margin: how far the penalty exceeds the eigenvalue, and the
-    accuracy of the eigenvalue, relative to it; tol: tolerance of convergence, relative to the
-    penalty; max_iter: maximum number of steps for each row.
+    IN indptr, indices, data: a symmetric CSR matrix (n, n) with an empty diagonal and entries in
+    [0, 1]; first, listed (n + 1,): the neighbors of row i are ``listed[first[i]:first[i + 1]]``;
+    margin: how far the penalty exceeds the eigenvalue, and the accuracy of that, relative to it;
+    tol: of convergence, relative to the penalty; max_iter: steps for each row.
     OUT is_member (n_listed,): whether each listed neighbor is in the set of its row.
-    Returns number of rows that did not converge.
-
-    Time O(k²) for each row of k neighbors, and O(k) for each of its steps. Memory O(n + k²).
+    Returns number of rows that did not converge. Time O(k²) for a row of k neighbors, and O(k) a
+    step.
     """
     n = len(indptr) - 1
     most = 1

@@ -50,22 +50,16 @@ def shortest_path(
     queues: NDArray[np.int64],
     stamp: int,
 ) -> NDArray[np.int64]:
-    """Return a shortest path between two different nodes.
+    """Return a shortest path between two different nodes, both included; empty if there is none.
 
-    In each step, the search whose last layer is smaller advances by one layer. Both searches have
-    visited all nodes up to some distance, so the first edge between them is on a shortest path.
+    In each step, the search whose last layer is smaller advances by one layer. Both have visited
+    all nodes up to some distance, so the first edge between them is on a shortest path.
 
-    IN indptr, indices: neighbors of each node, in both directions, as in a CSR matrix; source,
-    target: the two ends of the path; stamp: at least 2 more than in the previous call with these
-    buffers, which then need no clearing.
-    INOUT visits (n,): buffer; all entries below `stamp`. Nodes reached from the source are marked
-    by `stamp`, and those reached from the target by ``stamp + 1``; before (n,): buffer: the node
-    from which each node was reached; queues (2, n): buffer: the nodes that each search visited, in
-    order.
-    Returns (length,): the nodes of the path from source to target, both included; empty if there is
-    no path.
-
-    Time linear in the nodes and edges visited.
+    IN indptr, indices: neighbors of each node, in both directions; stamp: at least 2 more than in
+    the previous call with these buffers, which then need no clearing.
+    INOUT visits (n,): all entries below `stamp`, which marks nodes reached from the source, and
+    ``stamp + 1`` from the target; before (n,): the node from which each was reached; queues (2, n):
+    the nodes that each search visited, in order.
     """
     visits[source], visits[target] = stamp, stamp + 1
     before[source] = before[target] = -1

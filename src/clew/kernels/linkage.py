@@ -222,16 +222,15 @@ def first_edges(
     kept_first: NDArray[np.integer],
     kept_second: NDArray[np.integer],
 ) -> int:
-    """Keep the first edge between each two groups that no cannot-link separates.
+    """Keep the first edge between each two groups that no cannot-link separates; return how many.
 
     IN first, second (n_edges,): items of the edges, in order; group (n_items,): group of each item.
-    INOUT is_decided (n_groups, n_groups): on entry, pairs of groups with a cannot-link, symmetric.
-    Pairs with an edge are added.
+    INOUT is_decided (n_groups, n_groups): groups with a cannot-link, symmetric; with an edge, on
+    return.
     OUT kept_first, kept_second (n_edges,): groups of the kept edges, in order.
-    Returns number of edges kept.
 
-    Kruskal's algorithm on the groups needs no other edge: if the first one between two groups is
-    refused, a later one is refused too, and if it is redundant, so is a later one.
+    Kruskal's algorithm on the groups needs no other: if the first is refused or redundant, so are
+    later ones.
     """
     n_kept = 0
     for e in range(first.shape[0]):
@@ -257,12 +256,12 @@ def merge_in_order(
     """Merge the components of each edge, in order, unless a cannot-link separates them.
 
     IN first, second (n_edges,): items of the edges, in order.
-    INOUT is_apart (n_items, n_items): pairs of items with a cannot-link, symmetric. Entries of
-    components are added.
+    INOUT is_apart (n_items, n_items): items with a cannot-link, symmetric; those of components are
+    added.
     OUT children (n_items - 1, 2): the two nodes of each merge: nodes below `n_items` are items, and
-    merge m makes node ``n_items + m``; times (n_items - 1,): position of the edge of each merge,
+    merge m makes node ``n_items + m``; times (n_items - 1,): position of each merge's edge,
     ascending.
-    Returns number of merges; ``n_items - 1`` without cannot-links, if the edges connect all items.
+    Returns number of merges: ``n_items - 1`` if the edges connect all items, without cannot-links.
 
     Time O(n_items²) and nearly linear in the edges.
     """

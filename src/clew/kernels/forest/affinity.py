@@ -109,14 +109,11 @@ def add_path_affinity(
 ) -> None:
     """Add, for each tree, the share of the path that a row has in common with each fitted row.
 
-    IN trees: the forest; parent, depth, mass (n_nodes,): from `measure_paths`; fitted_leaf
-    (n_trees, n_fitted): leaf of each fitted row; leaf (n_trees, n_rows): leaf of each row;
-    first_row, last_row, first_column: the affinities of rows from `first_row` to ``last_row - 1``
-    to fitted rows from `first_column` on are computed; place, line, fork, table: buffers, with an
-    entry for each node of the largest tree; column (n_fitted,).
-    INOUT affinity (n_rows, n_fitted): the sums.
-
-    Time O(n_fitted + leaves) for each tree and row.
+    IN parent, depth, mass (n_nodes,): from `measure_paths`; fitted_leaf (n_trees, n_fitted), leaf
+    (n_trees, n_rows): leaves; computed are the rows ``first_row:last_row`` and the fitted rows from
+    `first_column` on; place, line, fork, table: buffers, an entry for each node of the largest
+    tree; column (n_fitted,).
+    INOUT affinity (n_rows, n_fitted): the sums. Time O(n_fitted + leaves) for each tree and row.
     """
     n_fitted = fitted_leaf.shape[1]
     for tree in range(leaf.shape[0]):
@@ -254,19 +251,17 @@ def nearest_by_affinity(
 ) -> None:
     """Find the most similar rows of each row, by affinities summed over trees.
 
-    IN trees, parent, depth, mass: the forest, and its paths from `measure_paths`; order (n_trees,
-    n_rows): fitted rows in such an order that those of each node are consecutive; leaf_of_row
-    (n_rows, n_trees): leaf of each row; leaf_depth, leaf_mass (n_trees, n_rows): from
-    `measure_leaves`; (0, 0) unless `climbs`; visit (n_rows,): the order in which rows are
-    processed. Consecutive rows that are similar read the same memory, which is faster; first, last:
-    the rows processed are ``visit[first:last]``; climbs: whether a row also meets rows outside its
-    leaf; cap: maximum number of rows of a subtree that is visited; seed: seed of the random
-    positions in leaves of more than `cap` rows; touched (n_rows + 1,); total (n_rows,): buffer;
-    zeros before and after; state (1,).
-    OUT neighbor, value (n_rows, k): the k most similar rows of each row, in no order, and their
-    sums; -1 and 0 where a row met fewer.
+    IN parent, depth, mass: from `measure_paths`; order (n_trees, n_rows): fitted rows, those of
+    each node consecutive; leaf_of_row (n_rows, n_trees); leaf_depth, leaf_mass (n_trees, n_rows):
+    from `measure_leaves`; (0, 0) unless `climbs`; visit (n_rows,): order of the rows, of which
+    ``visit[first:last]`` are processed: similar ones in sequence read the same memory; climbs:
+    whether a row also meets rows outside its leaf; cap: largest subtree that is visited; seed: of
+    the random positions in larger leaves; touched (n_rows + 1,), total (n_rows,), zeros before and
+    after, state (1,): buffers.
+    OUT neighbor, value (n_rows, k): the k most similar rows, in no order, and their sums; -1 and 0
+    where a row met fewer.
 
-    Time O(n_trees·cap) for each row. Memory O(n_rows) for the buffers.
+    Time O(n_trees·cap) for each row.
     """
     for place in range(first, last):
         row = visit[place]

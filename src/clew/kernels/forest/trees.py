@@ -480,17 +480,15 @@ def grow_trees(
 ) -> int:
     """Grow the trees `first_tree`, ``first_tree + 1`` and so on of a forest.
 
-    IN problem, links, rules: the data, the links, and the parameters of growth; first_tree: number
-    of the first tree, which determines its random stream together with the seed; sample, scratch,
+    IN first_tree: determines the random stream of a tree together with the seed; sample, scratch,
     state.
     OUT leaf (n_trees, n_rows): leaf of each real row, counted from the tree's root; order (n_trees,
-    n_rows): real rows in such an order that those of each node are consecutive; n_violated
-    (n_trees,): number of drawn links that each tree violates; draws (n_trees, n_rows): how often
-    each real row was drawn; (0, 0) if that is not needed; trees: the nodes; ``trees.offset[0]``
-    must be 0.
-    Returns number of trees grown: fewer than `n_trees` if the next tree might not fit into `trees`.
+    n_rows): real rows, those of each node consecutive; n_violated (n_trees,): drawn links that each
+    tree violates; draws (n_trees, n_rows): how often each real row was drawn; (0, 0) if not needed;
+    trees: the nodes; ``trees.offset[0]`` must be 0.
+    Returns number of trees grown: fewer than `n_trees` if the next might not fit into `trees`.
 
-    Time O(n·candidates) for each level of a tree of n drawn rows. Memory is that of the arguments.
+    Time O(n·candidates) for each level of a tree of n drawn rows.
     """
     n_trees, n_rows = leaf.shape
     most = 2 * min(problem.is_one.shape[0], rules.n_draws) + 1
