@@ -539,6 +539,8 @@ def test_whose_answers_are_counted_is_said(site: Any, visit: Any) -> None:
         spans = ann.page.locator(".meter > span")
         assert spans.evaluate_all("all => Math.max(...all.map(i => i.offsetHeight))") <= 24
         assert "about 140 more" in ann.page.inner_text(".meter .left")
+        lines = spans.last.locator("span").evaluate_all("all => all.map(i => i.offsetTop)")
+        assert (lines[0] < 24) == (width == 390)  # the interval is seen where there is room
     ann.page.set_viewport_size({"width": 1280, "height": 800})
     ann.press("1")
     ann.saved(8)

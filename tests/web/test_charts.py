@@ -66,4 +66,4 @@ def test_few_questions_and_certain_groups_are_said_alike_on_all_pages() -> None:
     some = {**body, "remaining": {"median": 18, "low": 4, "high": 96}}
     left = remaining_of(View(StoredResult(60, 0.0, some)))
     assert left is not None
-    assert (left["about"], left["between"]) == ("about 18 more", "between 4 and 96")
+    assert (left["about"], left["between"]) == ("about 18 more", "4 to 96")

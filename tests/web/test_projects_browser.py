@@ -152,7 +152,7 @@ def test_a_list_of_projects(tmp_path: Path, draw: Any, visit: Any, site_of: Any,
     page.get_by_role("heading", name="Projects").wait_for()
     assert page.url == f"{both.url}/"
     cards = [" ".join(one.split()) for one in page.locator(".figures > li").all_inner_texts()]
-    assert "leaves 24 items · 1 answered · about 140 more (between 90 and 220)" in cards[0]
+    assert "leaves 24 items · 1 answered · about 140 more (90 to 220)" in cards[0]
     assert "2 Nov" in cards[0]
     assert "birds 24 items · 0 answered · too early to say" in cards[1]
     assert "Nobody has answered yet" in cards[1]

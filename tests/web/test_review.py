@@ -136,6 +136,23 @@ def test_notes_and_flags_are_read_by_reviewers(site: Any, client: Any) -> None:
     assert client(site, "Bo", "annotator").get("/history?show=notes").status_code == 404
 
 
+def test_an_imported_answer_names_its_line(site: Any, client: Any) -> None:
+    """Not the day of the import, on which nobody answered."""
+    pair = pair_of(site.ids, 0, 1)
+    source = "clew import answers.csv, line 12"
+    given = Answer(pair, 1, "Bo", id=new_id(), at="2026-03-01T10:05:00.000Z", source=source)
+    site.store.append([given])
+    body = dict(site.store.result().body)
+    doubt = {"id": given.id, "edit": "", "p_wrong": 0.999, "reason": "", "chain": [], "chain_answers": []}  # noqa: E501
+    site.store.publish(site.store.last_seq(), body | {"doubtful": [doubt]})
+    review, history = (client(site).get(path).text for path in ("/review", "/history?show=all"))
+    for page in (review, history):
+        assert "answers.csv, line 12" in page
+        assert "1 Mar" not in page
+    assert "99 %" in review  # never 100
+    assert "100 %" not in review
+
+
 @pytest.mark.parametrize("kind", ["merge", "split", "move", "lock", "not_in", "set_aside"])
 def test_edits_have_words(site: Any, kind: str) -> None:
     """Each kind of edit is said in words."""

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-from clew.answers import SAME, Answer, Edit, items_of
+from clew.answers import SAME, Answer, Edit, items_of, line_of
 from clew.store.base import Logged
 from clew.web.accounts import Person, needs, person_of
 from clew.web.asking import logged_json
@@ -132,11 +132,11 @@ def told(logged: Logged) -> dict[str, Any]:
     """Return an entry with who, when and how fast, as pages show it."""
     entry = logged.entry
     is_pair = isinstance(entry, Answer) and entry.question.kind == "pair"
-    ms = getattr(entry, "ms", None)
+    ms, (file, line) = getattr(entry, "ms", None), line_of(entry)
     return {
         "id": entry.id,
         "who": entry.annotator or "–",
-        "when": when(entry.at),
+        "when": say("history.line", file=file, line=line) if line else when(entry.at),
         "seconds": seconds([ms] if ms is not None else []),
         "said": said(logged),
         "ids": [str(one) for one in items_of(entry)][:12],

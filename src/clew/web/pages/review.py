@@ -37,7 +37,7 @@ def review(
     if not doubts:
         return draw(request, "review", say("review.heading"), person, cases=[], case=None)
     at = next((i for i, one in enumerate(doubts) if one.entry.id == case), 0)
-    doubt, answer = doubts[at], told(doubts[at].logged)
+    doubt, answer = doubts[at], _case(doubts[at])
     chain = list(doubt.chain or answer["ids"])
     links = [store.entry(number) for number in doubt.chain_entries]
     items = presenter.items(list(dict.fromkeys(chain)), size=400)
@@ -48,7 +48,6 @@ def review(
         person,
         cases=[_case(one) for one in doubts],
         case=answer,
-        p=round(100 * doubt.p_wrong),
         chain=[items[one] for one in chain if one in items],
         links=[told(link) for link in links if link is not None],
         fixes=_fixes(answer, person.name),

@@ -552,11 +552,11 @@ class Asking {
     this.done.textContent = t(mine < answered ? 'meter.mine' : 'meter.answered', {n: answered, mine});
     drawMeter(this.line, isKnown ? progress : null);
     const {about, between, answered: at} = progress ?? {};
-    const [words, more] = isKnown ?
-      [about, `(${[between, ...(at === answered ? [] : [t('left.at', {n: at})])].join(', ')})`] :
-      answered < 20 ? [t('meter.early'), t('meter.early.from')] :
-                      [t('meter.estimating'), ''];
-    this.left.replaceChildren(words, h('span', {class: 'faint'}, more && ` ${more}`));
+    const words = isKnown  ? [about, ` (${between})`, at === answered ? '' : ` ${t('left.at', {n: at})}`] :
+      answered < 20 ? [t('meter.early'), ` ${t('meter.early.from')}`] :
+                      [t('meter.estimating')];
+    const faint = words.slice(1).filter(Boolean).map(one => h('span', {class: 'faint'}, one));
+    this.left.replaceChildren(words[0], ...faint);
     this.strips();
   }
   showLast(words = '', glyph = '') {
