@@ -251,6 +251,25 @@ def test_answers_are_kept_while_the_connection_is_lost(make_site: Any, visit: An
     assert [one.value for one in site.standing()] == [SAME, SAME, DIFFERENT, SAME]
 
 
+def test_a_retry_does_not_move_the_focus(make_site: Any, visit: Any) -> None:
+    """Offline, without a question left, Undo keeps the focus; a tap on it is not lost."""
+    ann = visit(make_site())
+    ann.go("/ask")
+    ann.asked()
+    ann.expects("net::ERR_FAILED")
+    tries: list[str] = []
+    ann.page.route("**/api/v1/**", lambda route: (tries.append(route.request.url), route.abort()))
+    while ann.page.locator(".state").count() == 0:
+        ann.press("1")
+    undo = ann.page.locator(".state button")
+    undo.focus()
+    before = len(tries)
+    while len(tries) < before + 3:
+        ann.page.wait_for_timeout(50)
+    ann.page.wait_for_timeout(100)
+    assert undo.evaluate("one => document.activeElement === one")
+
+
 @pytest.mark.slow
 def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
     """Who holds fifty questions goes on without a connection; all answers arrive, each once."""

@@ -552,11 +552,11 @@ class Asking {
     this.done.textContent = t(mine < answered ? 'meter.mine' : 'meter.answered', {n: answered, mine});
     drawMeter(this.line, isKnown ? progress : null);
     const {about, between, answered: at} = progress ?? {};
-    const words = isKnown  ? [about, ` (${between})`, at === answered ? '' : ` ${t('left.at', {n: at})}`] :
-      answered < 20 ? [t('meter.early'), ` ${t('meter.early.from')}`] :
-                      [t('meter.estimating')];
-    const faint = words.slice(1).filter(Boolean).map(one => h('span', {class: 'faint'}, one));
-    this.left.replaceChildren(words[0], ...faint);
+    const since = at === answered ? [] : [t('left.at', {n: at})];
+    const [words, ...more] = isKnown ? [about, `(${between})`, ...since] :
+      answered < 20                  ? [t('meter.early'), t('meter.early.from')] :
+                                       [t('meter.estimating')];
+    this.left.replaceChildren(words, ...more.map(one => h('span', {class: 'faint'}, ` ${one}`)));
     this.strips();
   }
   showLast(words = '', glyph = '') {
@@ -661,20 +661,24 @@ class Asking {
     return at < 0 ? [word] : [word.slice(0, at), h('u', {}, word[at]), word.slice(at + 1)];
   }
   state(name, values = {}, actions = []) {  // a page without a question
-    if (name !== this.mode) this.say('');
-    this.mode = name;
-    this.now = null;
+    const {t, past, stage, title} = this, isNew = name !== this.mode;
+    const words = [t(`state.${name}`, values), t(`state.${name}.text`, values)];
+    const undo = {class: 'btn bare', type: 'button', onclick: this.acts.undo};
+    if (past.length && !this.closed) actions.push(h('button', undo, icon('undo'), t('undo')));
+    const drawn = [...words, ...actions.map(one => one.outerHTML)].join('\n');
+    if (isNew) this.say('');
+    Object.assign(this, {mode: name, now: null});
+    this.strips();
+    if (!isNew && drawn === this.drawn) return;  // a retry moves neither the focus nor what is pressed
+    this.drawn = drawn;
     this.sounds.silence();
     this.root.classList.add('is-state');
     this.bar.hidden = true;
-    this.strips();
     this.hint.replaceChildren();
-    this.title.textContent = this.t(`state.${name}`, values);
-    const undo = {class: 'btn bare', type: 'button', onclick: this.acts.undo};
-    if (this.past.length && !this.closed) actions.push(h('button', undo, icon('undo'), this.t('undo')));
-    this.stage.replaceChildren(h('div', {class: 'state', 'data-state': name}, icon('ball', 'ball'),
-      this.title, h('p', {}, this.t(`state.${name}.text`, values)), h('div', {class: 'row'}, ...actions)));
-    this.title.focus({preventScroll: true});
+    title.textContent = words[0];
+    stage.replaceChildren(h('div', {class: 'state', 'data-state': name}, icon('ball', 'ball'), title,
+      h('p', {}, words[1]), h('div', {class: 'row'}, ...actions)));
+    title.focus({preventScroll: true});
   }
 
   // --- questions in
@@ -731,8 +735,7 @@ class Asking {
         button('state.go_on', more, 'btn bare'), code],
       no_items: () => [h('code', {class: 'mono'}, 'clew add PATH')],
       practised: () => [button('state.begin', () => options.onPractised?.(), 'btn main')],
-      nothing: seen,
-      all_asked: seen
+      nothing: seen, all_asked: seen
     };
     const name = reply.state === 'finished' && this.goOn ? 'nothing' : reply.state ?? 'nothing';
     this.state(name, reply.summary ?? {n: reply.behind ?? 0}, (pages[name]?.() ?? []).filter(Boolean));
@@ -901,13 +904,8 @@ class Asking {
       return h('label', {class: 'check'}, h('input', {type: 'checkbox', name: 'bad', value}), tag);
     }
     const radio = (value, i) => h('label', {class: 'check'}, h('input', {
-      type: 'radio',
-      name: 'reason',
-      value,
-      checked: i === 0,
-      onchange: () => { which.hidden = i === 0; }
-    }),
-      t(`flag.${value}`));
+      type: 'radio', name: 'reason', value, checked: i === 0, onchange: () => { which.hidden = i === 0; }
+    }), t(`flag.${value}`));
     const act = form => {
       const reason = form.elements.reason.value;
       if (reason === 'not_comparable') {
