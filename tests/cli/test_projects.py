@@ -558,6 +558,28 @@ def test_a_project_that_may_not_be_written_is_read(grouped, here):
             path.chmod(mode)
 
 
+def test_doctor_prints_what_it_may_not_mend(grouped, here):
+    folder = here / "birds" / ".clew"
+    stray = folder / "torn.tmp"
+    stray.write_bytes(b"?")
+    os.utime(stray, (0, 0))
+    (here / "birds" / NAMES[0]).unlink()
+    paths = [folder, *folder.rglob("*")]
+    modes = [path.stat().st_mode for path in paths]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        done = run_program("doctor", "-p", "birds", "--fix", code=AS_OTHERS_RUN)
+    finally:
+        for path, mode in zip(paths, modes, strict=True):
+            path.chmod(mode)
+    assert done.returncode == 1
+    for words in ("no file any more", "not set aside: ", "may not be written",
+                  "leftovers: 1 file", "not removed: "):  # fmt: skip
+        assert words in done.stdout, words
+    assert stray.exists()
+
+
 def test_a_newer_schema_is_refused(grouped, here):
     with sqlite3.connect(here / "birds" / ".clew" / "clew.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")

@@ -297,7 +297,10 @@ def _files(project: Project, store: Store, items: list[Item], *, fix: bool) -> F
     what = f"files: {n} no file any more, such as {lost[0].path}"
     if fix:
         ids = tuple(item.id for item in lost)
-        store.append([Edit("set_aside", ids, annotator="clew doctor", note="the file is gone")])
+        try:
+            store.append([Edit("set_aside", ids, annotator="clew doctor", note="the file is gone")])
+        except StoreError as error:
+            return Finding(False, what, f"not set aside: {error}")
         return Finding(True, f"{what}: set aside", "clew add finds them again if they were moved")
     return Finding(
         False, what,
@@ -348,8 +351,12 @@ def _leftovers(project: Project, *, fix: bool) -> Iterator[Finding]:
     size = sum(path.stat().st_size for path in stray)
     what = f"leftovers: {counted(len(stray), 'file')} of {size:,} bytes, such as {stray[0].name}"
     if fix:
-        for path in stray:
-            path.unlink()
-        yield Finding(True, f"{what}: removed")
+        try:
+            for path in stray:
+                path.unlink()
+        except OSError as error:
+            yield Finding(False, what, f"not removed: {error}")
+        else:
+            yield Finding(True, f"{what}: removed")
     else:
         yield Finding(False, what, "clew doctor --fix removes them")
