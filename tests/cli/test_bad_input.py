@@ -155,7 +155,8 @@ def test_contradiction_under_hard_constraints_names_the_chain(run, X, answers):
 @pytest.mark.parametrize("method", ["clustrf", "spectral"])
 def test_method_without_answers_refuses_them(run, X, answers, method):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--method", method, fast=False)
-    assert_refused(done, f"--method {method}", "does not honor pairs", "--method guided")
+    words = f"--method {method} learns from no answers, and here are answers about pairs; use"
+    assert_refused(done, words, "--method guided, or leave --constraints out")
 
 
 def test_kind_of_answer_that_the_method_does_not_honor(run, X, here):
@@ -163,7 +164,8 @@ def test_kind_of_answer_that_the_method_does_not_honor(run, X, here):
     for method in ("coprf", "itml"):
         assert_refused(
             run(X, "-k", 3, "-c", "a.csv", "--method", method, fast=False),
-            "does not honor triplets", "--method guided", "leave such answers out",
+            f"--method {method} learns only from answers about pairs and dont_know answers, not "
+            "from triplets", "--method guided", "leave such answers out",
         )  # fmt: skip
 
 

@@ -290,3 +290,18 @@ def test_an_answer_in_place_of_the_names_of_columns_is_refused(tmp_path):
     path = write(tmp_path, "bird,other,same\nwren,owl,same\nowl,robin,different\n")
     read_so = Constraints.read_csv(path, answer="same")
     assert read_so.pair_answers.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["left,right,Response\nwren,owl,\nowl,robin, \n",
+     "kind,id_i,id_j,Response,answer\npair,wren,owl,x,\npair,owl,robin,x,\n"],
+)  # fmt: skip
+def test_answers_that_are_all_blank(tmp_path, text):
+    """A table to be filled in says so, not that its columns are unclear or '' is no answer."""
+    name = "answer" if "kind" in text else "Response"
+    words = f"the column '{name}' is empty: fill in answers, such as same, different"
+    with pytest.raises(FileFormatError, match=f"c.csv, line [12]: {words}"):
+        Constraints.read_csv(write(tmp_path, text), ids=IDS)
+    with pytest.raises(InvalidConstraintsError, match=words):
+        Constraints.from_frame(pd.read_csv(io.StringIO(text)), ids=IDS)

@@ -143,7 +143,14 @@ def test_an_imported_answer_names_its_line(site: Any, client: Any) -> None:
     given = Answer(pair, 1, "Bo", id=new_id(), at="2026-03-01T10:05:00.000Z", source=source)
     site.store.append([given])
     body = dict(site.store.result().body)
-    doubt = {"id": given.id, "edit": "", "p_wrong": 0.999, "reason": "", "chain": [], "chain_answers": []}  # noqa: E501
+    doubt = {
+        "id": given.id,
+        "edit": "",
+        "p_wrong": 0.999,
+        "reason": "",
+        "chain": [],
+        "chain_answers": [],
+    }  # noqa: E501
     site.store.publish(site.store.last_seq(), body | {"doubtful": [doubt]})
     review, history = (client(site).get(path).text for path in ("/review", "/history?show=all"))
     for page in (review, history):

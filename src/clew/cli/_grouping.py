@@ -233,8 +233,8 @@ def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[
     except UnsupportedConstraintError as error:
         rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
         hint = f"use --method guided, or leave {rest} out"
-        problem = str(error).partition(". Remove")[0]
-        raise UnsupportedConstraintError(f"--method {job.method}: {problem}; {hint}") from error
+        problem = str(error).partition(" ")[2].partition(". ")[0]
+        raise UnsupportedConstraintError(f"--method {job.method} {problem}; {hint}") from error
     X: Any = items.X
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)

@@ -36,6 +36,7 @@ from clew.constraints._records import (
     AnswerColumns,
     RecordReader,
     column_names,
+    nobody_answered,
     records,
 )
 from clew.constraints._tables import Tables
@@ -234,9 +235,9 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
                     return
         chunk = list(lines)
         columns = _split_columns(chunk, len(names))
-        answered, columns = _answered(names, columns, layout)
-        n_blank = len(chunk) - len(answered)
         try:
+            answered, columns = _answered(names, columns, layout)
+            n_blank = len(chunk) - len(answered)
             names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
         except InvalidConstraintsError as error:
             raise FileFormatError(f"line {header}: {error}") from error
@@ -394,7 +395,10 @@ def _answered(
     if has_kind(names) or len(answers) != 1 or answers[0] not in named:
         return every, list(columns)
     found = [at for at in every if not is_missing(named[answers[0]][at])]
-    if len(found) in (0, len(every)):
+    if every and not found:
+        written = {_plain_name(str(name)): str(name) for name in names}
+        raise InvalidConstraintsError(nobody_answered(written[answers[0]]))
+    if len(found) == len(every):
         return every, list(columns)
     return found, [[one[at] for at in found] for one in columns]
 

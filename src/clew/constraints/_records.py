@@ -431,6 +431,11 @@ def _has_origins(constraints: AnswerColumns) -> bool:
     return any(table.origins.any() for table in constraints.tables)
 
 
+def nobody_answered(column: str) -> str:
+    """Say that the answers are still to be filled in."""
+    return f"the column {column!r} is empty: fill in answers, such as same, different, dont_know"
+
+
 class RecordReader:
     """Collect and check records, and make the tables of `Constraints` from them."""
 
@@ -468,6 +473,9 @@ class RecordReader:
         """Add records, which may be on lines of a file."""
         named = dict(zip(self._header.names, columns, strict=True))
         fields = {name: named[name] for name in named if name in KNOWN}
+        answers = fields["answer"]
+        if len(answers) > 1 and all(map(is_missing, answers)):
+            raise InvalidConstraintsError(f"{where(0)}: {nobody_answered('answer')}")
         begins = np.array(lines, dtype=np.int64)
         kinds = np.array(converted(fields["kind"], as_record_kind, where), dtype=object)
         for kind in dict.fromkeys(kinds.tolist()):

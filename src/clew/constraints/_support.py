@@ -41,6 +41,12 @@ class Support(NamedTuple):
 
 
 PAIRS = Support(pairs=True, dont_know=True)
+WORDS = {
+    "pairs": "answers about pairs",
+    "triplets": "triplets",
+    "odd_one_out": "odd_one_out answers",
+    "dont_know": "dont_know answers",
+}
 
 
 def check_constraints(
@@ -87,12 +93,16 @@ def check_constraints(
             f"the constraints are about {constraints.n_samples} rows, but X has {n_samples}; "
             "if X holds some of these rows, use Constraints.subset"
         )
-    for kind in Support._fields:
+    for kind, words in WORDS.items():
         if kind in constraints._kinds_present and not getattr(support, kind):
-            honored = ", ".join(k for k, can in support._asdict().items() if can) or "none"
+            if inner := getattr(method, "similarity", None):
+                name += f"({type(inner).__name__})"
+            honored = [WORDS[one] for one, can in support._asdict().items() if can]
+            only = f"only from {' and '.join(honored)}, not from {words}"
+            do = "Remove these by Constraints.select" if honored else "Fit it without constraints"
             raise UnsupportedConstraintError(
-                f"{name} does not honor {kind} answers; it honors: {honored}. Remove the others "
-                "by Constraints.select, or use a method that honors them"
+                f"{name} learns {only if honored else f'from no answers, and here are {words}'}. "
+                f"{do}, or use a method that learns from them, such as GuidedClustering"
             )
 
 
