@@ -206,7 +206,16 @@ def test_misuse(run, X, wrong):
 
 def test_missing_file(run, here):
     assert_refused(run("nowhere.npy", "-k", 2), "nowhere.npy", "does not exist", status=2)
-    assert_refused(run(here, "-k", 2), "has no images")
+    (here / "X.npy").unlink(missing_ok=True)
+    assert_refused(run(here, "-k", 2), "has no images", "; it is empty")
+    (here / "report.pdf").touch()
+    assert_refused(run(here, "-k", 2), "has no images", "; it holds report.pdf")
+    for name in ("wines.csv", "a.tsv.gz", "b.csv", "c.NPY"):
+        (here / name).touch()
+    assert_refused(
+        run(here, "-k", 2), "holds a.tsv.gz, b.csv, c.NPY and 1 more: name one such file in place "
+        f"of the folder, {here / 'a.tsv.gz'}",
+    )  # fmt: skip
 
 
 def test_answers_are_never_written_over(run, X, answers):

@@ -26,6 +26,7 @@ from clew.collections._tables import (
     texts_of_lines,
 )
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
+from clew.features._read import what_is_there
 from clew.items import Item, ItemKind, LeftOut
 from clew.tables._read import Columns, Format
 
@@ -214,7 +215,8 @@ def _of_files(kind: str | None, folder: Path) -> str | None:
 
 
 def _nothing(folder: Path, left_out: Sequence[LeftOut]) -> str:
-    text = f"{folder} has no images, sounds or texts that can be read; name a folder that has some"
+    text = f"{folder} has no images, sounds or texts that can be read; "
+    text += "name a folder that has some" if left_out else what_is_there(folder)
     if left_out:
         first = left_out[0]
         more = f", and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""

@@ -30,6 +30,8 @@ OTHERS = (
     *(".svg", ".eps", ".psd", ".xcf", ".jxl"),
     *(".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
 )
+#: Endings of names of files that are a collection each: tables, and arrays of features.
+COLLECTIONS = (".csv", ".tsv", ".tab", ".parquet", ".npy", ".npz")
 #: A text of at most `LONGEST_ID` characters is its own id; the id of a longer one begins with
 #: `KEPT` characters of it.
 LONGEST_ID, KEPT = 120, 100
@@ -230,8 +232,21 @@ def shown_name(name: str) -> str:
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
+def what_is_there(folder: Path) -> str:
+    """Say what a folder holds in place of images, and what to name if it is tables or arrays."""
+    names = [name for name in files_below(folder, folder) if isinstance(name, str)]
+    own = [name for name in names if name.lower().removesuffix(".gz").endswith(COLLECTIONS)]
+    more = f" and {len(own or names) - 3:,} more" if len(own or names) > 3 else ""
+    listed = ", ".join((own or names)[:3]) + more
+    if own:
+        return f"it holds {listed}: name one such file in place of the folder, {folder / own[0]}"
+    return f"it holds {listed}" if names else "it is empty"
+
+
 def _too_few(folder: Path, n: int, left_out: list[LeftOut]) -> str:
     text = f"{folder} has {'one image' if n else 'no images'}; grouping needs two or more"
+    if not n and not left_out:
+        text += f"; {what_is_there(folder)}"
     if left_out:
         first = left_out[0]
         more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
