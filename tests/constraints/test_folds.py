@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from clew import Constraints
+from clew import Constraints, GuidedClustering
 from clew.constraints._support import fold_numbers, held_out_folds
+from clew.exceptions import InvalidArgumentError
 
 KINDS = ("pairs", "triplets", "odd_one_out")
 
@@ -62,3 +66,18 @@ def test_folds_without_answers_are_left_out() -> None:
     ((kept, held),) = held_out_folds(one, 3, 0)
     assert (len(kept), len(held)) == (0, 3)
     assert list(held_out_folds(Constraints(4), 3, 0)) == []
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_a_search_without_metadata_routing_is_refused_at_once(in_pipeline: bool) -> None:
+    """Its scores would all be NaN, and each of them warned; a scoring of one's own needs none."""
+    X = np.repeat([[0.0], [9.0]], 8, axis=0) + np.linspace(0, 1, 16)[:, None]
+    known = Constraints.from_labels(np.repeat([0, 1], 8), n_pairs=60, random_state=0)
+    model = GuidedClustering(random_state=0)
+    steps = make_pipeline(StandardScaler(), model) if in_pipeline else model
+    step = "guidedclustering__" if in_pipeline else ""
+    search = GridSearchCV(steps, {f"{step}n_clusters": [2, 3]}, cv=2)
+    with pytest.raises(InvalidArgumentError, match=r"set_config\(enable_metadata_routing=True\)"):
+        search.fit(X, **{f"{step}constraints": known})
+    search.set_params(scoring=lambda model, rows: float(model.predict(rows).max() < 2))
+    assert np.isfinite(search.fit(X, **{f"{step}constraints": known}).best_score_)

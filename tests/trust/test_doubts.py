@@ -394,7 +394,7 @@ def test_evidence_must_fit_the_answers(evidence):
 def test_other_kinds_of_answers_are_refused():
     c = Constraints.from_triplets([(0, 1, 2)], [0], n_samples=3)
     with pytest.raises(
-        UnsupportedConstraintError, match="posterior learns only from .*, not from triplets"
+        UnsupportedConstraintError, match=r"posterior learns only from .*, not from triplets"
     ):
         pair_posterior(np.empty((0, 2)), c)
 

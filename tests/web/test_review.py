@@ -150,7 +150,7 @@ def test_an_imported_answer_names_its_line(site: Any, client: Any) -> None:
         "reason": "",
         "chain": [],
         "chain_answers": [],
-    }  # noqa: E501
+    }
     site.store.publish(site.store.last_seq(), body | {"doubtful": [doubt]})
     review, history = (client(site).get(path).text for path in ("/review", "/history?show=all"))
     for page in (review, history):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from types import EllipsisType
 from typing import Self
@@ -13,9 +14,30 @@ from clew.constraints._meanings import implied_pairs
 from clew.constraints._records import AnswerColumns
 from clew.constraints._tables import AnswerTable
 from clew.constraints._validation import as_integers, as_origins, as_weights, rows_and_ids
-from clew.exceptions import InvalidConstraintsError
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 
 PLURAL = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd-one-out answers"}
+
+
+def _refuse_scores_without_answers() -> None:
+    """Refuse a cross-validation that fits with answers, but would score without them.
+
+    Without metadata routing, scikit-learn never gives `score` the answers. All scores would be NaN,
+    with a traceback for each; only its own frame says so before the first fit.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "_fit_and_score":
+        frame = frame.f_back
+    if frame is None or frame.f_locals.get("score_params"):
+        return
+    model, scorer = frame.f_locals.get("estimator"), frame.f_locals.get("scorer")
+    score = getattr(getattr(model, "_final_estimator", model), "score", None)
+    needs_answers = score is not None and "constraints" in inspect.signature(score).parameters
+    if needs_answers and type(scorer).__name__ == "_PassthroughScorer":
+        raise InvalidArgumentError(
+            "scikit-learn would not pass the answers on to score: enable metadata routing before, "
+            "by sklearn.set_config(enable_metadata_routing=True), or give a scoring of your own"
+        )
 
 
 class ChangedAnswers(AnswerColumns):
@@ -28,6 +50,8 @@ class ChangedAnswers(AnswerColumns):
 
     def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, EllipsisType]) -> Self:
         """Return ``subset(rows)``, which scikit-learn calls to split rows with their answers."""
+        if isinstance(rows, tuple):
+            _refuse_scores_without_answers()
         return self.subset(rows[0] if isinstance(rows, tuple) else rows)
 
     def select(
