@@ -123,7 +123,7 @@ def test_a_new_link_is_in_the_list(site: Any, visit: Any) -> None:
     ann.expects("422")
     form.get_by_label("For many people").check()
     form.get_by_role("button", name="Make link").click()
-    ann.page.wait_for_function("document.querySelector('form[data-api=links] .error').textContent")
+    form.locator(".error:not(:empty)").wait_for()
     assert not ann.page.is_visible("#link-out")  # else the link of before seems to be the new one
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from clew._limits import LEAST_CHECKS
 from clew.answers import Answer, Edit, Question, new_id, now
 from clew.store.base import Logged
 from clew.web.pages.drawing import said
@@ -158,6 +159,18 @@ def test_an_imported_answer_names_its_line(site: Any, client: Any) -> None:
         assert "1 Mar" not in page
     assert "99 %" in review  # never 100
     assert "100 %" not in review
+
+
+def test_progress_says_how_many_checks_are_needed(site: Any, client: Any) -> None:
+    """Before the first estimate; then the estimate is there instead."""
+    body, ann = dict(site.store.result().body), client(site)
+    words = f"1 of {LEAST_CHECKS} random checks so far"
+    site.store.publish(0, body | {"quality": None, "n_checks": 1})
+    assert words in ann.get("/progress").text
+    site.store.publish(0, body | {"n_checks": LEAST_CHECKS})
+    page = ann.get("/progress").text
+    assert "random checks so far" not in page
+    assert f"from {LEAST_CHECKS} random checks" in page
 
 
 @pytest.mark.parametrize("kind", ["merge", "split", "move", "lock", "not_in", "set_aside"])
