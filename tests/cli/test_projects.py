@@ -20,6 +20,7 @@ from clew.cli import main
 from clew.cli.status import _groups
 from clew.collections import Project
 from clew.exports import files_of, zipped
+from clew.session._remaining import Remaining
 from clew.store import open_store
 
 
@@ -216,7 +217,10 @@ def test_status_says_why_it_is_too_early():
     assert "too early to say: 3 of 4" in "\n".join(_groups(facts))
     for left, words in (((0, 0, 13), "few more (up to 13)"), ((18, 4, 96), "about 18 (4 to 96)")):
         estimate = dict(zip(("median", "low", "high"), left, strict=True))
-        assert f"questions left: {words}" in _groups({**facts, "remaining": estimate})
+        reason = f"{facts['stop']['reason']}; {Remaining(*left)}"
+        lines = _groups({**facts, "remaining": estimate, "stop": {"reason": reason}})
+        assert lines[-1] == f"questions left: {words}"
+        assert " more question" not in lines[-2]
 
 
 def test_annotators(grouped):

@@ -222,7 +222,8 @@ def test_the_advice_to_stop_stands_until_groups_are_clearly_worse() -> None:
 
 def test_few_questions_are_said_to_be_few() -> None:
     assert str(Remaining(0, 0, 13)) == "few more questions (up to 13)"
-    assert str(Remaining(1, 0, 13)) == "about 1 more question (0-13)"
+    assert str(Remaining(1, 0, 13)) == "about 1 more question (0 to 13)"
+    assert str(Remaining(1247, 90, 2126)) == "about 1,247 more questions (90 to 2,126)"
     assert "3 of 4 random checks" in str(advice_of(None, None, has_questions=True, n_checks=3))
 
 

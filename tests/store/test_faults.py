@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.conftest import start_postgres
 from tests.programs import AS_OTHERS, Program
 from tests.store.numbered import N_ITEMS, PAIRS, answer_of
 
@@ -349,11 +349,10 @@ def test_damaged_artifacts_are_not_returned(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
+def test_postgres_is_restarted_under_load(own_postgres: Any) -> None:
     import psutil
 
-    server = start_postgres(tmp_path / "postgres")
-    address = server.get_uri()
+    address = own_postgres.get_uri()
     make(address)
     n_failed = [0]
     stores = [open_store(address), open_store(address)]
@@ -377,14 +376,15 @@ def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
     for person in people:
         person.start()
     time.sleep(0.7)
-    server.stop()
+    own_postgres.stop()
     time.sleep(0.3)
-    server.start()
+    own_postgres.start()
     time.sleep(0.7)
     # One of its processes is killed: it ends all others, and recovers from its own log.
-    psutil.Process(server.get_pid()).children()[-1].kill()
+    psutil.Process(own_postgres.get_pid()).children()[-1].kill()
     for person in people:
-        person.join()
+        person.join(60)
+        assert not person.is_alive()
     assert n_failed[0] > 0
     ids = [each.entry.id for each in stores[0].log()]
     assert sorted(ids) == sorted(
@@ -392,4 +392,3 @@ def test_postgres_is_restarted_under_load(tmp_path: Path) -> None:
     )
     for store in stores:
         store.close()
-    server.cleanup()

@@ -470,11 +470,11 @@ def test_sounds_play_one_at_a_time(make_site: Any, visit: Any, tmp_path: Any) ->
     assert ann.page.locator(".spec img").count() == 2
     ann.page.get_by_role("button", name="Play recording B").click()
     ann.page.wait_for_function(
-        "() => [...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'true,false'"
+        "() => [...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() == 'true,false'"  # noqa: E501
     )
     ann.page.get_by_role("button", name="Play recording A").click()
     ann.page.wait_for_function(
-        "() => [...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() === 'false,true'"
+        "() => [...document.querySelectorAll('.sound')].map(s => s.audio.paused).join() == 'false,true'"  # noqa: E501
     )
     ann.page.get_by_role("heading", name="Same thing?").click()
     playing = ann.page.evaluate_handle("document.querySelector('.sound').audio")

@@ -136,7 +136,7 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
         n = counted(quality.get("n_checks") or 0, "check")
         lines.append(f"agreement with people: {value:.2f} ({low:.2f} to {high:.2f}), from {n}")
     elif reason := (facts["stop"] or {}).get("reason"):
-        lines.append(reason)
+        lines.append(reason.partition("; ")[0])  # what is left has a line of its own
     left = facts["remaining"] or {}
     if left.get("median") is not None:
         low, median, high = (round(left[name]) for name in ("low", "median", "high"))
@@ -292,7 +292,7 @@ def _files(project: Project, store: Store, items: list[Item], *, fix: bool) -> F
         if item.path is not None and not exists[item.path] and item.set_aside is None
     ]
     if not lost:
-        return Finding(True, f"files: all {len(exists):,} are there")
+        return Finding(True, f"files: all {len(exists):,} are there" if exists else "files: none")
     n = f"{counted(len(lost), 'item')} {'has' if len(lost) == 1 else 'have'}"
     what = f"files: {n} no file any more, such as {lost[0].path}"
     if fix:

@@ -42,9 +42,9 @@ class Remaining(NamedTuple):
 
     def __str__(self) -> str:
         noun = "question" if self.median == 1 else "questions"
-        text = f"about {self.median} more {noun} ({self.low}-{self.high})"
+        text = f"about {self.median:,} more {noun} ({self.low:,} to {self.high:,})"
         if not self.median:
-            text = f"few more questions (up to {self.high})"
+            text = f"few more questions (up to {self.high:,})"
         if self.minutes is None:
             return text
         minutes = f"{self.minutes[0]:.0f} minutes" if self.minutes[0] >= 1.5 else "a minute"
