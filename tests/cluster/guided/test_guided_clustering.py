@@ -106,6 +106,16 @@ def test_one_large_group_beside_many_small_ones_is_found_without_answers(
     assert score(fitted(X, n_clusters=n_clusters), y) > 0.95
 
 
+def test_the_number_of_groups_without_answers_is_near_the_truth(fitted):
+    assert fitted(IRIS, n_clusters=None).n_clusters_ == 3
+    for seed in (1, 2):
+        random = np.random.RandomState(seed)
+        centers, y = 6 * random.normal(size=(20, 2)), random.permutation(np.arange(400) % 20)
+        model = fitted(centers[y] + random.normal(size=(400, 2)), n_clusters=None)  # many overlap
+        assert 10 <= model.n_clusters_ <= 30
+        assert score(model, y) > 0.5
+
+
 @pytest.mark.parametrize("error", [0.15, 0.3])
 def test_wrong_answers_are_found(wine, error):
     model = wine[error]

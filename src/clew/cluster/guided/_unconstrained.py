@@ -1,6 +1,6 @@
 """Groups without answers: an average of base clusterings, and their number.
 
-Their number is by silhouettes, or by latent classes where columns have few values.
+Their number is by silhouettes and modularity, or by latent classes where columns have few values.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import svd
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import softmax
 from sklearn.metrics import pairwise_distances, silhouette_score
 
+from clew._composition import graph_of
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._cuts import Cuts, ward_of
-from clew.cluster.guided._features import LEAST_DIFFERENT, Floats, Prepared
+from clew.cluster.guided._features import LEAST_DIFFERENT, N_NEIGHBORS, Floats, Prepared
 from clew.cluster.guided._latent_classes import LEAST_ROWS, MAX_VALUES, evidence_of_numbers
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
+from clew.similarity import AdaptiveKNN
 
 #: The numbers 2, 3, 4, 6, 8, ... up to `MOST` are tried first, then those around the best of them.
 MOST, RATIO, MAX_TRIED_BETWEEN = 100, 1.4, 6
@@ -36,6 +39,11 @@ N_INIT = 5
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
 #: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
 LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
+#: Exponent of ``1 - 1/k``, the largest modularity of k groups, which the modularity is divided by.
+MODULARITY_OF_FEW = 0.25
+#: The number of groups is that of the largest silhouette if it exceeds those of data without groups
+#: by so much.
+WIDE_GAP = 0.28
 #: If the silhouette of one clustering exceeds that of data without groups by `CLEAR_GAP`, others
 #: whose silhouette is lower by so much are left out.
 CLEAR_LEAD = 0.1
@@ -127,9 +135,8 @@ def _clear(
     best = max(scores.values())
     if min(scores.values()) > best - CLEAR_LEAD:
         return labels
-    for drawn in islice(_without_groups(silhouette.rows, seed), 2):
-        if best < CLEAR_GAP + _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)(n_clusters):
-            return labels
+    if not silhouette.exceeds(n_clusters, best, CLEAR_GAP):
+        return labels
     return {name: one for name, one in labels.items() if scores[name] > best - CLEAR_LEAD}
 
 
@@ -217,9 +224,10 @@ def _pairs(labels: Labels) -> NDArray[np.bool_]:
 
 
 def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, float], float]:
-    """Find the number with the largest silhouette, others, and whether there are groups at all.
+    """Find the best number of groups, scores of others, and whether there are groups at all.
 
-    Compared with uniform samples (Tibshirani, Walther and Hastie, JRSS B 2001), and normal ones.
+    Silhouettes are compared with those of uniform samples (Tibshirani, Walther and Hastie, JRSS B
+    2001), and normal ones.
     """
     n = len(prepared.X)
     if n < 4:
@@ -242,16 +250,24 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             is_jittered = prepared.jittered is not prepared.X
             rows = prepared.jittered if is_jittered else np.unique(prepared.X, axis=0)
             cuts = Cuts(rows, ward_of(rows), seed)
-        silhouette = _Silhouettes(cuts, prepared.distances)
-        found = {k: silhouette(k) for k in numbers}
-        found |= {k: silhouette(k) for k in _between(found, most)}
-        scores = found
-        if max(found, key=lambda k: found[k]) * FEW_ROWS_A_GROUP > len(silhouette.rows):
+        graph = prepared.graph
+        if len(cuts.X) < n:
+            graph = graph_of(AdaptiveKNN().fit(cuts.X), len(cuts.X), N_NEIGHBORS)
+        silhouette = _Silhouettes(cuts, prepared.distances, graph)
+        found = silhouette.of_numbers(numbers, most)
+        scores = {k: of.silhouette for k, of in found.items()}
+        best = max(scores, key=lambda k: scores[k])
+        if best * FEW_ROWS_A_GROUP > len(silhouette.rows):
             drawn = next(_without_groups(silhouette.rows, seed))
             of_drawn = _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)
-            scores = {k: found[k] - of_drawn(k) for k in found}
-        best = max(scores, key=lambda k: scores[k])
-        certainty, scale = _certainty(silhouette.rows, best, found[best], seed), SILHOUETTE_SCALE
+            scores = {k: scores[k] - of_drawn(k).silhouette for k in scores}
+            best = max(scores, key=lambda k: scores[k])
+        joint = {k: of.joint for k, of in found.items()}
+        by_both = max(joint, key=lambda k: joint[k])
+        certainty = _certainty(silhouette.rows, best, found[best].silhouette, seed)
+        scale = SILHOUETTE_SCALE
+        if by_both > best or not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
+            best, scores = by_both, joint
     if certainty < 1:
         best = 2
         _warn_of_no_groups(
@@ -271,15 +287,24 @@ def _between(scores: Mapping[int, float], most: int) -> list[int]:
     return sorted({*between} - scores.keys())
 
 
-class _Silhouettes:
-    """Mean silhouettes of cuts, by number of groups."""
+class _Score(NamedTuple):
+    """How good the groups of a number are."""
 
-    def __init__(self, cuts: Cuts, distances: Any) -> None:
+    silhouette: float = -1.0
+    joint: float = -1.0
+    """Silhouette times the modularity in the graph of neighbors; large silhouettes are also those
+    of two groups of many, large modularities those of large groups cut into pieces."""
+
+
+class _Silhouettes:
+    """Mean silhouettes of cuts, by number of groups, and their modularities."""
+
+    def __init__(self, cuts: Cuts, distances: Any, graph: csr_array | None = None) -> None:
         n = len(cuts.X)
         chosen = np.arange(n)
         if n > SAMPLE_ROWS:
             chosen = np.random.RandomState(cuts.seed).choice(n, SAMPLE_ROWS, replace=False)
-        self.rows, self._chosen, self._cuts = cuts.X[chosen], chosen, cuts
+        self.rows, self._chosen, self._cuts, self._graph = cuts.X[chosen], chosen, cuts, graph
         self._distances = (
             pairwise_distances(self.rows)
             if distances is None
@@ -287,8 +312,20 @@ class _Silhouettes:
         )
         np.fill_diagonal(self._distances, 0.0)
 
-    def __call__(self, n_clusters: int) -> float:
-        return max(self.of(labels) for labels in self._cuts(n_clusters))
+    def of_numbers(self, numbers: Sequence[int], most: int) -> dict[int, _Score]:
+        """Score numbers of groups, and those between the neighbors of the best two."""
+        found = {k: self(k) for k in numbers}
+        for at in range(len(_Score._fields)):
+            found |= {k: self(k) for k in _between({k: of[at] for k, of in found.items()}, most)}
+        return found
+
+    def __call__(self, n_clusters: int) -> _Score:
+        every = [(self.of(one), self._modularity(one)) for one in self._cuts(n_clusters)]
+        joint = [max(silhouette, 0.0) * modularity for silhouette, modularity in every]
+        return _Score(
+            max(silhouette for silhouette, _ in every),
+            max(joint) / (1 - 1 / n_clusters) ** MODULARITY_OF_FEW,
+        )
 
     def of(self, labels: Labels) -> float:
         """Return the mean silhouette of one clustering, -1 of one group."""
@@ -296,6 +333,21 @@ class _Silhouettes:
         if not 1 < len(np.unique(own)) < len(own):
             return -1.0
         return float(silhouette_score(self._distances, own, metric="precomputed"))
+
+    def exceeds(self, n_clusters: int, silhouette: float, by: float) -> bool:
+        """Whether a silhouette exceeds those of data without groups by so much."""
+        every = islice(_without_groups(self.rows, self._cuts.seed), 2)
+        of_drawn = (_Silhouettes(Cuts(one, ward_of(one), self._cuts.seed), None) for one in every)
+        return all(silhouette >= one(n_clusters).silhouette + by for one in of_drawn)
+
+    def _modularity(self, labels: Labels) -> float:
+        """Share of the affinity within groups, less what their sizes let expect (Newman)."""
+        if self._graph is None:
+            return 1.0
+        of_group = np.eye(int(labels.max()) + 1)[labels]
+        degree, linked = self._graph.sum(axis=1), self._graph @ of_group
+        total = degree.sum()
+        return float((of_group * linked).sum() / total - ((degree @ of_group / total) ** 2).sum())
 
 
 def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> float:
@@ -306,7 +358,7 @@ def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> floa
     n_draws = N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY
     for at, drawn in enumerate(islice(_without_groups(X, seed), 2 * n_draws)):
         of_drawn = _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)(n_clusters)
-        gap = min(gap, silhouette - of_drawn)
+        gap = min(gap, silhouette - of_drawn.silhouette)
         if at % 2 and not least <= gap <= CLEAR_GAP:
             break
     return 1.0 if gap >= least else float(np.interp(gap, (0.0, least), CERTAINTY))
