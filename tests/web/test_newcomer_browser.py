@@ -202,6 +202,20 @@ def test_what_was_said_fits_beside_what_is_left(site: Any, visit: Any) -> None:
     assert max(heights) <= 24
 
 
+def test_an_interval_is_not_broken(site: Any, visit: Any) -> None:
+    """On a phone it stands in one line, below the estimate."""
+    left = {"median": 13, "low": 2, "high": 77, "minutes": None}
+    site.store.publish(0, {**site.store.result().body, "remaining": left, "n_answers": 70})
+    ann = visit(site, viewport={"width": 390, "height": 844})
+    said = ann.go("/progress").locator(".big small").first
+    assert said.inner_text() == "2 to 77, at 70 answers"
+    lines = said.evaluate(
+        "i => { const r = document.createRange(); r.selectNodeContents(i);"
+        " return new Set([...r.getClientRects()].map(one => one.top)).size; }"
+    )
+    assert lines == 1
+
+
 def test_tools_of_the_map_stand_in_one_row(site: Any, visit: Any) -> None:
     """On a small phone as well."""
     page = visit(site, viewport={"width": 320, "height": 640}).go("/map")
