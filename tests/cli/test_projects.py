@@ -485,6 +485,21 @@ def test_migrate_to_what_is_no_store(grouped):
     assert Project.open("birds").store == ""
 
 
+def test_a_further_table_with_other_columns(here):
+    """Rows keep gaps where a column was renamed: it is said; and how many rows are not listed."""
+    rows = range(14)
+    first = pd.DataFrame({"id": [f"r{at}" for at in rows], "height": rows, "width": rows})
+    first.to_csv(here / "a.csv", index=False)
+    first.rename(columns={"width": "breadth"}).to_csv(here / "b.csv", index=False)
+    assert clew("init", "table", "--from", "a.csv").exit_code == 0
+    done = clew("add", "a.csv", "-p", "table")
+    assert "column" not in done.stderr
+    done = clew("add", "b.csv", "-p", "table")
+    assert "b.csv lacks the column 'width'" in done.stderr
+    assert "b.csv is the first table with the column 'breadth'" in done.stderr
+    assert done.stderr.splitlines()[-1] == "  and 4 more"
+
+
 def test_doctor(grouped, here):
     done = clew("doctor", "-p", "birds")
     assert done.exit_code == 0, done.output

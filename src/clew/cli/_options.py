@@ -521,19 +521,21 @@ def say_added(words: Words, path: Path, collection: Collection, made: Additions)
     parts += [f"{len(made.changed):,} changed"] * bool(made.changed)
     parts += [f"{len(made.moved):,} moved"] * bool(made.moved)
     words.say(f"{path}: {counted(len(collection.items), 'item')}: {', '.join(parts)}")
-    for item, before in made.moved[:MOST_NAMED]:
-        words.say(f"  {printable(before)} is now {printable(str(item.path))}")
-    for item in made.changed[:MOST_NAMED]:
-        words.say(f"  {printable(item.id)} has another content than before; its answers stay")
-    for new, old in made.copies[:MOST_NAMED]:
-        words.say(f"  {printable(new)} has the same content as {printable(old)}")
+
+    def name(lines: list[str], more: str = "") -> None:
+        for line in lines[:MOST_NAMED]:
+            words.say(f"  {printable(line)}")
+        if len(lines) > MOST_NAMED:
+            words.say(f"  and {len(lines) - MOST_NAMED:,} more{more}")
+
+    name([f"{before} is now {item.path}" for item, before in made.moved])
+    changed = "has another content than before; its answers stay"
+    name([f"{item.id} {changed}" for item in made.changed])
+    name([f"{new} has the same content as {old}" for new, old in made.copies])
     if collection.left_out:
         n = len(collection.left_out)
         words.say(f"{counted(n, 'file')} cannot be used and {'is' if n == 1 else 'are'} left out:")
-        for each in collection.left_out[:MOST_NAMED]:
-            words.say(f"  {printable(each.id)}: {printable(each.reason)}")
-        if n > MOST_NAMED:
-            words.say(f"  and {n - MOST_NAMED:,} more; --json lists all")
+        name([f"{each.id}: {each.reason}" for each in collection.left_out], "; --json lists all")
     return {
         "new": len(made.new),
         "changed": len(made.changed),

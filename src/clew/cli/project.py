@@ -29,6 +29,9 @@ from clew.cli._words import counted, printable
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from clew.cli._words import Words
+    from clew.collections import Collection
+    from clew.items import Item
     from clew.store import Store
 
 
@@ -171,12 +174,24 @@ def add(paths: tuple[Path, ...], project: Path | None, dry_run: bool, **options:
                 raise InvalidParameterError(f"{error}; {why}") from error
             raise
         for path, collection in zip(paths, collections, strict=True):
+            _say_columns(words, path, store.items(), collection)
             made = add_collection(opened, store, collection, dry_run=dry_run)
             found.append({"path": str(path)} | say_added(words, path, collection, made))
     if dry_run:
         words.say("nothing was added: --dry-run")
     if options["as_json"]:
         click.echo(json.dumps({"added": found, "dry_run": dry_run}, ensure_ascii=False))
+
+
+def _say_columns(words: Words, path: Path, before: Sequence[Item], collection: Collection) -> None:
+    """Say if the rows of a table have other columns than those that are there."""
+    known = {name for item in before for name in item.columns}
+    new = {name for item in collection.items for name in item.columns}
+    for names, what in ((known - new, "lacks"), (new - known, "is the first table with")):
+        if known and new and names:
+            listed = ", ".join(repr(name) for name in sorted(names)[:5])
+            noun = "column" if len(names) == 1 else "columns"
+            words.say(f"{path} {what} the {noun} {printable(listed)}")
 
 
 SOURCE = "clew set-aside"
