@@ -188,7 +188,8 @@ class _Search:
         self.categories = categories
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
-        self._pieces = rows.pieces(*answers.called_same())
+        # A given number keeps wrong answers from joining groups, and true groups may fall apart.
+        self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
 
     def few(self, n: int) -> int:
