@@ -234,3 +234,15 @@ def test_swapped_answers_that_join_all_rows():
     with pytest.warns(ReversedAnswersWarning, match="swapped"):
         model = GuidedClustering(random_state=0).fit(WINE, constraints=known)
     assert model.n_clusters_ == 1
+
+
+def test_a_few_outliers_are_no_groups_beside_all_other_rows(fitted):
+    random, y = np.random.default_rng(3), np.repeat(range(3), 80)
+    X = random.standard_t(1.5, (240, 6)) + np.eye(3, 6)[y] * 8
+    assert score(fitted(X), y) > 0.7
+
+
+def test_the_first_answers_do_not_undo_groups_of_features(fitted):
+    known = Constraints.from_labels(SPECIES, 5, random_state=1)
+    without, with_few = (fitted(IRIS, of, n_clusters=None) for of in (None, known))
+    assert score(with_few, SPECIES) > score(without, SPECIES) - 0.02

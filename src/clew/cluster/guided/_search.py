@@ -8,7 +8,9 @@
 4. Rows of few values, such as answers to a questionnaire, have groups of their own: the same is
    done with the evidence of latent classes added to the energy, and taken unless answers are less
    probable then.
-5. The best of all are averaged, by energy. The labels are the partition with the best expected
+5. While answers are few, the groups of the features alone are a start too, and numbers of groups
+   far from theirs have less energy.
+6. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
 """
 
@@ -49,6 +51,7 @@ from clew.cluster.guided._smoothers import (
     discriminant_neighbors,
     discriminants,
 )
+from clew.cluster.guided._unconstrained import Unconstrained, groups_without_answers
 from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
@@ -82,6 +85,10 @@ MOST_STARTING_GROUPS = 150
 MOST_STARTING_MEMBERSHIPS = 1_500_000
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
+#: Energy, in nats, that a number of groups has less for the squared log ratio to the number of the
+#: features alone, without answers; ``1 / FADES`` answers for each row halve it. With answers for a
+#: share of the rows of `MOST_FADED` or more it is not used.
+NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
 #: Partitions with at most this many memberships are kept while a fit lasts.
 KEPT_NUMBERS = 20_000
 
@@ -101,6 +108,8 @@ class Groups:
     """A clearly better partition into more groups than were wanted."""
     follow_classes: bool = False
     """Whether the energies contain the evidence of latent classes."""
+    number_alone: int | None = None
+    """Number of groups of the features alone, which the energies follow while answers are few."""
 
     @property
     def n_clusters_probabilities(self) -> Mapping[int, float]:
@@ -124,12 +133,19 @@ def fit_groups(
     own = _starts(rows, answers, n_clusters, seed, n_jobs)
     starts = [of for of in (*own, *more_starts) if of]
     starts = starts or [[np.arange(answers.n_samples)]]
-    found = _searched(_Search(rows, AnswerModel(answers), n_clusters, n_jobs, step), starts)
+    model, number = AnswerModel(answers), None
+    are_few = model.n_pairs < MOST_FADED * model.n_samples
+    if n_clusters is None and isinstance(rows, Prepared) and are_few:
+        alone: Unconstrained = rows.once(("alone", seed), lambda: _without_answers(rows, seed))
+        if alone.are_groups:
+            number = int(alone.labels.max()) + 1
+            starts.append([alone.labels])
+    found = _searched(_Search(rows, model, n_clusters, n_jobs, step, number_alone=number), starts)
     categories = rows.categories
     if categories is None or categories.are_mostly_ordered:
         return found
     classes = categories.partitions(Cuts(rows.X, rows.tree, seed), n_clusters)
-    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, step, categories)
+    search = _Search(rows, model, n_clusters, n_jobs, step, categories, number)
     by_classes = _searched(search, [[*starts[0], *classes], *starts[1:]])
     free, bound = (_log_likelihood_of_answers(one.partitions[0]) for one in (found, by_classes))
     return found if free - bound > LEAST_AGAINST else by_classes
@@ -159,7 +175,8 @@ def continue_groups(
 ) -> Groups:
     """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
     categories = rows.categories if last.follow_classes else None
-    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, lambda: None, categories)
+    model, number = AnswerModel(answers), last.number_alone
+    search = _Search(rows, model, n_clusters, n_jobs, lambda: None, categories, number)
     rates = [
         one.error if len(one.error) == search.answers.n_annotators else None
         for one in last.partitions
@@ -183,9 +200,10 @@ class _Search:
         n_jobs: int | None,
         step: Callable[[], None],
         categories: Categories | None = None,
+        number_alone: int | None = None,
     ) -> None:
         self.rows, self.answers, self.n_clusters = rows, answers, n_clusters
-        self.categories = categories
+        self.categories, self.number_alone = categories, number_alone
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
@@ -214,6 +232,10 @@ class _Search:
         if self.categories is not None:
             of_values = self.categories.log_evidence(found.labels)
             found = replace(found, energy=found.energy + of_values)
+        if self.number_alone is not None:
+            share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
+            far = np.log(found.n_clusters / self.number_alone) ** 2
+            found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found
@@ -264,7 +286,8 @@ class _Search:
     def agreed(self, partitions: list[Partition]) -> Groups:
         """Average the best partitions."""
         found = _agreed(partitions, self.n_clusters, self.rows.X)
-        return replace(found, follow_classes=self.categories is not None)
+        of_classes, number = self.categories is not None, self.number_alone
+        return replace(found, follow_classes=of_classes, number_alone=number)
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Sort by energy, and leave out repeats."""
@@ -302,6 +325,11 @@ def _starts(
         _cuts_of_forest(rows, answers, n_clusters, seed, n_jobs),
         _correlation_clusterings(rows, answers, seed),
     ]
+
+
+def _without_answers(rows: Prepared, seed: int) -> Unconstrained:
+    with silenced():
+        return groups_without_answers(rows, None, seed)
 
 
 def _parts_with_gaps(rows: Rows) -> list[Labels]:

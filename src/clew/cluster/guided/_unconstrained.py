@@ -47,8 +47,8 @@ WIDE_GAP = 0.28
 #: If the silhouette of one clustering exceeds that of data without groups by `CLEAR_GAP`, others
 #: whose silhouette is lower by so much are left out.
 CLEAR_LEAD = 0.1
-#: Average linkage counts unless it has a larger share than `MOST_TINY` of groups of fewer rows than
-#: `LEAST_OF_GROUP`, or a group with a larger share of the rows than `MOST_OF_ROWS`.
+#: A clustering does not count as the best if it has a larger share than `MOST_TINY` of groups of
+#: fewer rows than `LEAST_OF_GROUP`, or a group with a larger share of the rows than `MOST_OF_ROWS`.
 LEAST_OF_GROUP, MOST_TINY, MOST_OF_ROWS = 3, 0.1, 0.9
 #: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
@@ -68,6 +68,8 @@ class Unconstrained(NamedTuple):
     """Probability of each number of groups; empty if it was given."""
     members: Mapping[str, float]
     """Agreement of each base clustering with the groups (Rand index of pairs of rows)."""
+    are_groups: bool
+    """Whether there are groups at all."""
 
 
 def groups_without_answers(
@@ -106,7 +108,8 @@ def groups_without_answers(
     order = np.argsort([int(np.argmax(group == k)) for k in range(len(present))])
     probabilities = certainty * probabilities[:, order] + (1 - certainty) / len(present)
     share = {name: float((_pairs(one) == _pairs(group)).mean()) for name, one in labels.items()}
-    return Unconstrained(np.argsort(order)[group], probabilities, numbers, share)
+    group = np.argsort(order)[group]
+    return Unconstrained(group, probabilities, numbers, share, certainty == 1.0)
 
 
 def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | None:
@@ -128,11 +131,12 @@ def _clear(
     """
     silhouette = _Silhouettes(Cuts(prepared.X, prepared.tree, seed), prepared.distances)
     scores = {name: silhouette.of(one) for name, one in labels.items()}
-    average = _of_average_linkage(prepared, n_clusters)
-    if average is not None and silhouette.of(average) > max(scores.values()) + CLEAR_LEAD:
+    average = renumbered(fcluster(_average_linkage(prepared), n_clusters, "maxclust"))
+    if silhouette.of(average) > max(scores.values()) + CLEAR_LEAD and not _are_outliers(average):
         labels = {"average linkage": average, **labels}
         scores["average linkage"] = silhouette.of(average)
-    best = max(scores.values())
+    whole = [scores[name] for name, one in labels.items() if not _are_outliers(one)]
+    best = max(whole, default=-1.0)
     if min(scores.values()) > best - CLEAR_LEAD:
         return labels
     if not silhouette.exceeds(n_clusters, best, CLEAR_GAP):
@@ -140,17 +144,19 @@ def _clear(
     return {name: one for name, one in labels.items() if scores[name] > best - CLEAR_LEAD}
 
 
-def _of_average_linkage(prepared: Prepared, n_clusters: int) -> Labels | None:
-    """Cut the tree of average linkage; None if that leaves a few rows apart from all others."""
-    of_pairs = (
-        pdist(prepared.X)
-        if prepared.distances is None
-        else squareform(np.asarray(prepared.distances, np.float64), checks=False)
-    )
-    labels = renumbered(fcluster(linkage(of_pairs, "average"), n_clusters, "maxclust"))
+def _average_linkage(prepared: Prepared) -> Floats:
+    if prepared.distances is None:
+        of_pairs = pdist(prepared.X)
+    else:
+        of_pairs = squareform(np.asarray(prepared.distances, np.float64), checks=False)
+    return np.asarray(linkage(of_pairs, "average"))
+
+
+def _are_outliers(labels: Labels) -> bool:
+    """Whether a few rows are apart from all others: their silhouette is large too."""
     size = np.bincount(labels)
-    is_tiny = (size < LEAST_OF_GROUP).mean() > MOST_TINY or size.max() > MOST_OF_ROWS * size.sum()
-    return None if is_tiny else labels
+    is_tiny = size < LEAST_OF_GROUP
+    return bool(is_tiny.mean() > MOST_TINY or size.max() > MOST_OF_ROWS * size.sum())
 
 
 def _averaged(partitions: Sequence[Labels], n_clusters: int) -> tuple[Labels, Floats]:
@@ -263,11 +269,10 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             scores = {k: scores[k] - of_drawn(k).silhouette for k in scores}
             best = max(scores, key=lambda k: scores[k])
         joint = {k: of.joint for k, of in found.items()}
-        by_both = max(joint, key=lambda k: joint[k])
         certainty = _certainty(silhouette.rows, best, found[best].silhouette, seed)
         scale = SILHOUETTE_SCALE
-        if by_both > best or not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
-            best, scores = by_both, joint
+        if not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
+            best, scores = max(joint, key=lambda k: joint[k]), joint
     if certainty < 1:
         best = 2
         _warn_of_no_groups(
