@@ -144,6 +144,9 @@ def test_answers_at_random_have_no_groups():
         model = GuidedClustering(random_state=0).fit(X)
     assert model.n_clusters_ == 2
     assert model.probabilities_.max(axis=1).mean() < 0.75
+    numbers = model.n_clusters_probabilities_
+    assert list(numbers) == [1, 2]
+    assert 0 < numbers[2] <= 0.5 <= numbers[1]
 
 
 @pytest.mark.parametrize("n_answers", [50, 200])

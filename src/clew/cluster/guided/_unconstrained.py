@@ -274,11 +274,11 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
         if not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
             best, scores = max(joint, key=lambda k: joint[k]), joint
     if certainty < 1:
-        best = 2
         _warn_of_no_groups(
             "features look like data without groups; the 2 groups of the result have low "
             "probabilities"
         )
+        return 2, {1: 1 - certainty, 2: certainty}, certainty
     share = softmax(np.array([*scores.values()]) / scale)
     return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty
 
