@@ -27,6 +27,11 @@ def test_version_and_help(here):
     assert done.stdout.startswith("Usage: clew group")
 
 
+def test_the_package_runs_as_a_module(here):
+    done = subprocess.run([sys.executable, "-m", "clew", "--version"], capture_output=True)
+    assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n".encode())
+
+
 @pytest.mark.parametrize("command", [(), ("group",), ("demo",)])
 def test_every_help_begins_with_the_usage(command):
     done = CliRunner().invoke(main, [*command, "--help"], prog_name="clew")
