@@ -30,6 +30,7 @@ LAYERS = (
     "worker",
     "web",
     "cli",
+    "__main__",
 )
 # These import only answers and constraints; session, web and cli import them.
 SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
