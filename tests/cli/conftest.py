@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.projects import answered, clew, photos
 
 from clew.cli import main
+from clew.collections import Project
 
 Run = Callable[..., Result]
 
@@ -60,3 +62,19 @@ def answers(here: Path) -> Callable[..., Path]:
         return here / name
 
     return write
+
+
+@pytest.fixture
+def birds(here: Path) -> Project:
+    """A project of nine photos."""
+    photos(here / "birds")
+    done = clew("init", "birds")
+    assert done.exit_code == 0, done.output
+    return Project.open(here / "birds")
+
+
+@pytest.fixture
+def grouped(birds: Project) -> Project:
+    """The same with three answers and three groups."""
+    answered(birds)
+    return birds

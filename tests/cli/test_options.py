@@ -1,13 +1,15 @@
-"""Options of `clew group`: refusal of options that a method lacks, tables, scaling."""
+"""Options of `clew group`: those that a method lacks, tables, scaling; defaults in all help."""
 
 import gzip
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+from clew.cli import main
 from clew.cli._models import build_model
 from clew.cli.group import METHODS, METHODS_OF
 from clew.datasets import load
@@ -148,3 +150,16 @@ def test_sparse_features(run, here, width):
     done = run("X.npz", "-k", 3, "--method", "pckmeans", fast=False)
     assert _labels(done) == BLOBS.tolist()
     assert ("100 components" in done.stderr) == (width > 100)
+
+
+def test_help_says_each_default_once():
+    def check(command, context):
+        for each in command.get_params(context):
+            record = each.get_help_record(context) or ("", "")
+            assert record[1].count("[default") <= 1, record
+            assert '""' not in record[1], record
+        for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            inner = command.get_command(context, name)
+            check(inner, click.Context(inner, parent=context, show_default=True))
+
+    check(main, click.Context(main, show_default=True))

@@ -1,44 +1,19 @@
-"""Projects on the command line: init, add, status, annotator, import, export, backup, doctor."""
+"""Projects on the command line: init, add, status, annotator, set-aside."""
 
-import csv
-import io
 import json
 import os
-import sqlite3
 import sys
 
-import click
 import numpy as np
 import pandas as pd
-import pytest
 from PIL import Image
-from tests.cli.projects import NAMES, answered, clew, pair, photos
-from tests.programs import AS_OTHERS, run_program
+from tests.cli.projects import NAMES, clew, photos
 
-from clew.answers import entry_to_json
-from clew.cli import main
 from clew.cli.status import _groups
 from clew.collections import Project
-from clew.exports import files_of, zipped
 from clew.session._remaining import Remaining
-from clew.store import open_store
 
-
-@pytest.fixture
-def birds(here):
-    photos(here / "birds")
-    done = clew("init", "birds")
-    assert done.exit_code == 0, done.output
-    return Project.open(here / "birds")
-
-
-@pytest.fixture
-def grouped(birds):
-    answered(birds)
-    return birds
-
-
-# init and add ------------------------------------------------------------------------------
+# init and add -----------------------------------------------------------------------------
 
 
 def test_init(birds, here):
@@ -159,7 +134,38 @@ def test_distances_are_between_all_items(here):
     assert "have no distances in this file" in done.stderr
 
 
-# status ------------------------------------------------------------------------------------
+def test_a_further_table_with_other_columns(here):
+    """Rows keep gaps where a column was renamed: it is said; and how many rows are not listed."""
+    rows = range(14)
+    first = pd.DataFrame({"id": [f"r{at}" for at in rows], "height": rows, "width": rows})
+    first.to_csv(here / "a.csv", index=False)
+    first.rename(columns={"width": "breadth"}).to_csv(here / "b.csv", index=False)
+    assert clew("init", "table", "--from", "a.csv").exit_code == 0
+    done = clew("add", "a.csv", "-p", "table")
+    assert "column" not in done.stderr
+    done = clew("add", "b.csv", "-p", "table")
+    assert "b.csv lacks the column 'width'" in done.stderr
+    assert "b.csv is the first table with the column 'breadth'" in done.stderr
+    assert done.stderr.splitlines()[-1] == "  and 4 more"
+
+
+def test_add_takes_ids_from_the_column_that_init_was_told(here):
+    frame = pd.DataFrame({"wine": ["w1", "w2", "w3"], "x": [1.0, 2.5, 3.0]})
+    frame.to_csv("wines.csv", index=False)
+    frame.replace("w3", "w4").to_csv("more.csv", index=False)
+    assert clew("init", "p", "--from", "wines.csv", "--id-column", "wine").exit_code == 0
+    done = clew("add", "more.csv", "-p", "p")
+    assert "1 new, 2 there already" in done.stderr, done.output
+    frame.rename(columns={"wine": "id"}).to_csv("other.csv", index=False)
+    done = clew("add", "other.csv", "-p", "p")
+    assert done.exit_code == 1
+    assert "no column 'wine'" in done.stderr
+    assert "clew init took the ids from it; --id-column names another one" in done.stderr
+    assert clew("add", "other.csv", "-p", "p", "--id-column", "id").exit_code == 0
+    assert clew("add", "more.csv", "-p", "p").exit_code == 0
+
+
+# status -----------------------------------------------------------------------------------
 
 
 def test_status_without_answers(birds):
@@ -200,9 +206,6 @@ def test_commands_without_a_project_say_how_to_make_one(here):
     assert "name a folder or a file of items" in done.stderr
 
 
-# annotator ---------------------------------------------------------------------------------
-
-
 def test_status_says_why_it_is_too_early():
     body = {
         "revision": 1,
@@ -221,6 +224,9 @@ def test_status_says_why_it_is_too_early():
         lines = _groups({**facts, "remaining": estimate, "stop": {"reason": reason}})
         assert lines[-1] == f"questions left: {words}"
         assert " more question" not in lines[-2]
+
+
+# annotator --------------------------------------------------------------------------------
 
 
 def test_annotators(grouped):
@@ -268,349 +274,7 @@ def test_annotators(grouped):
     assert clew("annotator", "add", " x\n", "-p", "birds").exit_code == 2
 
 
-# import ------------------------------------------------------------------------------------
-
-
-def test_import_of_what_clew_ask_wrote(birds, here):
-    from clew.store import AnswerFile
-
-    file = AnswerFile("answers.jsonl", NAMES)
-    first = file.append(pair(NAMES[0], NAMES[1], "same"))
-    file.append(pair(NAMES[0], NAMES[2], "different"))
-    file.revoke(first, annotator="ann")
-    done = clew("import", "answers", "answers.jsonl", "-p", "birds", "--dry-run")
-    assert "3 lines, 3 of them new; nothing was imported" in done.stderr
-    with birds.open_store() as store:
-        assert store.last_seq() == 0
-    done = clew("import", "answers", "answers.jsonl", "-p", "birds", "--json")
-    assert json.loads(done.stdout)["new"] == 3
-    again = clew("import", "answers", "answers.jsonl", "-p", "birds")
-    assert "0 imported" in again.stderr
-    done = clew("export", "answers", "-p", "birds")
-    assert done.stdout == (here / "answers.jsonl").read_text()
-
-
-def test_unknown_ids_are_refused_and_nothing_is_imported(birds, here):
-    lines = [entry_to_json(pair(NAMES[0], NAMES[1], "same")), entry_to_json(pair("x", "y", "same"))]
-    made = [line.replace('"id":""', f'"id":"{at}"') for at, line in enumerate(lines)]
-    (here / "a.jsonl").write_text("\n".join(made) + "\n")
-    done = clew("import", "answers", "a.jsonl", "-p", "birds")
-    assert done.exit_code == 1
-    assert "1 of 2 lines name items that the project lacks: 'x', 'y'" in done.stderr
-    with birds.open_store() as store:
-        assert store.last_seq() == 0
-
-
-def test_import_of_a_table(birds, here):
-    (here / "a.csv").write_text(
-        f"kind,id_i,id_j,answer,annotator\npair,{NAMES[0]},{NAMES[1]},same,ann\n"
-        f"pair,{NAMES[0]},{NAMES[2]},dont_know,ben\n"
-    )
-    assert "2 imported" in clew("import", "answers", "a.csv", "-p", "birds").stderr
-    assert "0 imported" in clew("import", "answers", "a.csv", "-p", "birds").stderr
-    done = clew("export", "answers", "-p", "birds", "--as", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["answer"], row["annotator"]) for row in rows] == [
-        ("same", "ann"), ("dont_know", "ben"),
-    ]  # fmt: skip
-
-
-# export ------------------------------------------------------------------------------------
-
-
-def test_export_of_groups(grouped, here):
-    done = clew("export", "groups", "-p", "birds")
-    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
-    assert list(rows) == NAMES
-    assert (rows[NAMES[0]]["group"], rows[NAMES[0]]["name"]) == ("1", "red/birds")
-    assert rows[NAMES[5]]["doubt_reason"] == "goes against an answer"
-    assert (
-        clew("export", "groups", "-p", "birds", "-o", "g.parquet", "--as", "parquet").exit_code == 0
-    )
-    done = clew("export", "exemplars", "-p", "birds", "--as", "jsonl")
-    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [
-        NAMES[0], NAMES[3], NAMES[6],
-    ]  # fmt: skip
-
-
-def test_export_before_groups_says_what_to_do(birds):
-    for what in ("groups", "exemplars", "affinity"):
-        done = clew("export", what, "-p", "birds", "-o", "x")
-        assert done.exit_code == 1
-        assert "clew group" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("form", "files"),
-    [
-        ("coco", {"out"}),
-        ("label-studio", {"tasks.json", "interface.xml"}),
-        ("fiftyone", {"labels.json", "data.json"}),
-    ],
-)
-def test_export_for_programs(grouped, here, form, files):
-    done = clew("export", "groups", "-p", "birds", "--as", form, "-o", "out", "--json")
-    assert done.exit_code == 0, done.output
-    assert {os.path.basename(path) for path in json.loads(done.stdout)["files"]} == files
-    assert all(os.path.isfile(path) for path in json.loads(done.stdout)["files"])
-
-
-def test_camtrap_dp_needs_places(grouped):
-    done = clew("export", "groups", "-p", "birds", "--as", "camtrap-dp", "-o", "out")
-    assert done.exit_code == 1
-    assert "needs the deployment of every photo" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("groups", "--as", "folders"),
-        ("answers", "--as", "coco"),
-        ("affinity", "--as", "csv"),
-        ("groups", "--undo", "."),
-        ("groups", "--json"),
-    ],
-)
-def test_misuse_of_export(grouped, arguments):
-    assert clew("export", *arguments, "-p", "birds").exit_code == 2
-
-
-def test_folders(grouped, here):
-    done = clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out", "--dry-run")
-    assert done.exit_code == 0, done.output
-    assert "red_birds/0.png" in done.stderr
-    assert not (here / "out").exists()
-    assert clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out").exit_code == 0
-    assert sorted(path.name for path in (here / "out" / "red_birds").iterdir()) == [
-        "0.png", "1.png", "2.png",
-    ]  # fmt: skip
-    again = clew("export", "groups", "-p", "birds", "--as", "folders", "-o", "out")
-    assert again.exit_code == 1
-    assert "nothing is overwritten" in again.stderr
-    assert clew("export", "--undo", "out").exit_code == 0
-    assert not (here / "out").exists()
-
-
-def test_an_interrupted_export_is_undone(grouped, here, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("clew.exports._files._move", stop)
-    move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
-    done = clew(*move, "--yes")
-    assert done.exit_code == 130
-    assert "--undo birds/s" in done.stderr
-    monkeypatch.undo()
-    monkeypatch.chdir(here)
-    assert clew("export", "--undo", "birds/s", "-p", "birds").exit_code == 0
-    assert not (here / "birds" / "s").exists()
-    with grouped.open_store() as store:
-        assert [item.path for item in store.items()] == NAMES
-
-
-def test_moves_are_followed_and_undone(grouped, here):
-    move = ("export", "groups", "-p", "birds", "--as", "folders", "--how", "move", "-o", "birds/s")
-    done = clew(*move)
-    assert done.exit_code == 2
-    assert "--yes" in done.stderr
-    assert clew(*move, "--yes").exit_code == 0
-    with grouped.open_store() as store:
-        assert store.items()[0].path == "s/red_birds/0.png"
-    assert "9 there already" in clew("add", "birds", "-p", "birds").stderr
-    assert clew("export", "--undo", "birds/s", "-p", "birds").exit_code == 0
-    with grouped.open_store() as store:
-        assert [item.path for item in store.items()] == NAMES
-
-
-def test_everything_there_and_back(grouped, here):
-    clew("annotator", "add", "cleo", "--role", "viewer", "-p", "birds")
-    assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 0
-    assert clew("init", "again", "--from", "birds", "--empty", "--name", "birds").exit_code == 0
-    done = clew("import", "all", "one", "-p", "again")
-    assert done.exit_code == 0, done.output
-    assert clew("export", "all", "-p", "again", "-o", "two").exit_code == 0
-    names = sorted(path.name for path in (here / "one").iterdir())
-    assert names == sorted(path.name for path in (here / "two").iterdir())
-    for name in names:
-        assert (here / "one" / name).read_bytes() == (here / "two" / name).read_bytes(), name
-    groups = [clew("export", "groups", "-p", each).stdout for each in ("birds", "again")]
-    assert groups[0] == groups[1]
-    assert clew("import", "all", "one", "-p", "again").exit_code == 1
-    assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 1
-
-
-def test_everything_of_the_app_s_zip(grouped, here):
-    with grouped.open_store() as store:
-        (here / "all.zip").write_bytes(zipped(files_of("all", store)))
-    assert clew("init", "again", "--from", "birds", "--empty").exit_code == 0
-    done = clew("import", "all", "all.zip", "-p", "again")
-    assert done.exit_code == 0, done.output
-    assert done.stderr.startswith("all.zip: ")
-    groups = [clew("export", "groups", "-p", each).stdout for each in ("birds", "again")]
-    assert groups[0] == groups[1]
-
-
-# backup, migrate, doctor -------------------------------------------------------------------
-
-
-def test_backup_is_a_project(grouped, here):
-    before = clew("export", "answers", "-p", "birds").stdout
-    assert clew("backup", "-p", "birds", "-o", "copy").exit_code == 0
-    with grouped.open_store() as store:
-        store.append([pair(NAMES[7], NAMES[8], "same")])
-    assert clew("export", "answers", "-p", "copy").stdout == before
-    assert Project.open("copy").root == here / "birds"
-    assert clew("backup", "-p", "birds", "-o", "copy").exit_code == 1
-    done = clew("backup", "-p", "birds", "--json")
-    assert json.loads(done.stdout)["folder"].startswith("birds-backup-")
-
-
-def test_migrate(grouped, here):
-    before = clew("export", "answers", "-p", "birds").stdout
-    url = f"sqlite:///{here}/other.db"
-    done = clew("migrate", "-p", "birds", "--to", url)
-    assert done.exit_code == 0, done.output
-    assert Project.open("birds").store == url
-    assert clew("export", "answers", "-p", "birds").stdout == before
-    with open_store(here / "birds" / ".clew" / "clew.db", create=False) as old:
-        assert old.counts().n_answers == 3
-    assert clew("migrate", "-p", "birds", "--to", url).exit_code == 1
-
-
-def test_migrate_to_what_is_no_store(grouped):
-    done = clew("migrate", "-p", "birds", "--to", "postgresql://nobody@127.0.0.1:1/x")
-    assert done.exit_code == 1
-    assert "Traceback" not in done.output
-    assert Project.open("birds").store == ""
-
-
-def test_a_further_table_with_other_columns(here):
-    """Rows keep gaps where a column was renamed: it is said; and how many rows are not listed."""
-    rows = range(14)
-    first = pd.DataFrame({"id": [f"r{at}" for at in rows], "height": rows, "width": rows})
-    first.to_csv(here / "a.csv", index=False)
-    first.rename(columns={"width": "breadth"}).to_csv(here / "b.csv", index=False)
-    assert clew("init", "table", "--from", "a.csv").exit_code == 0
-    done = clew("add", "a.csv", "-p", "table")
-    assert "column" not in done.stderr
-    done = clew("add", "b.csv", "-p", "table")
-    assert "b.csv lacks the column 'width'" in done.stderr
-    assert "b.csv is the first table with the column 'breadth'" in done.stderr
-    assert done.stderr.splitlines()[-1] == "  and 4 more"
-
-
-def test_doctor(grouped, here):
-    done = clew("doctor", "-p", "birds")
-    assert done.exit_code == 0, done.output
-    (here / "birds" / NAMES[0]).unlink()
-    (here / "birds" / ".clew" / ".x.tmp").touch()
-    os.utime(here / "birds" / ".clew" / ".x.tmp", (0, 0))
-    done = clew("doctor", "-p", "birds", "--hashes")
-    assert done.exit_code == 1
-    assert "1 item has no file any more" in done.stdout
-    assert "leftovers: 1 file" in done.stdout
-    fixed = clew("doctor", "-p", "birds", "--fix")
-    assert fixed.exit_code == 0, fixed.output
-    assert clew("doctor", "-p", "birds").exit_code == 0
-    with grouped.open_store() as store:
-        assert store.counts().n_set_aside == 1
-
-
-def test_doctor_sees_changed_contents(grouped, here):
-    Image.new("RGB", (9, 9)).save(here / "birds" / NAMES[0])
-    assert clew("doctor", "-p", "birds").exit_code == 0
-    done = clew("doctor", "-p", "birds", "--hashes", "--json")
-    assert done.exit_code == 1
-    (bad,) = [one for one in json.loads(done.stdout) if not one["is_well"]]
-    assert "1 item changed" in bad["what"]
-
-
-def test_doctor_of_a_damaged_database(grouped, here):
-    path = here / "birds" / ".clew" / "clew.db"
-    content = bytearray(path.read_bytes())
-    content[4096:8192] = os.urandom(4096)
-    path.write_bytes(content)
-    for extra in ("-wal", "-shm"):
-        path.with_name(path.name + extra).unlink(missing_ok=True)
-    done = clew("doctor", "-p", "birds")
-    assert done.exit_code == 1
-    assert "restore a backup" in done.stdout
-    assert "Traceback" not in done.output
-    path.unlink()
-    assert "is missing" in clew("doctor", "-p", "birds").stdout
-
-
-AS_OTHERS_RUN = f"""{AS_OTHERS}
-import runpy
-runpy.run_module("clew.cli", run_name="__main__", alter_sys=True)
-"""
-
-
-def test_a_project_that_may_not_be_written_is_read(grouped, here):
-    database = here / "birds" / ".clew" / "clew.db"
-    paths = [database.parent, *database.parent.rglob("*")]
-    modes = [path.stat().st_mode for path in paths]
-    for path in paths:
-        path.chmod(path.stat().st_mode & ~0o222)
-    try:
-        done = run_program("status", "-p", "birds", code=AS_OTHERS_RUN)
-        assert done.returncode == 0, done.stderr
-        assert "red/birds (3)" in done.stdout
-        done = run_program("export", "groups", "-p", "birds", code=AS_OTHERS_RUN)
-        assert done.stdout.startswith("id,group,name"), done.stderr
-        done = run_program("review", "--no-preview", "-p", "birds", code=AS_OTHERS_RUN)
-        assert "no answer looks wrong" in done.stderr
-        done = run_program("doctor", "-p", "birds", code=AS_OTHERS_RUN)
-        assert done.returncode == 0, done.stdout
-        assert "which you may only read" in done.stdout
-        done = run_program("ask", "-p", "birds", "--json", code=AS_OTHERS_RUN)
-        assert "may not be written" in done.stderr
-        assert "question" not in done.stdout
-        database.chmod(0)
-        done = run_program("doctor", "-p", "birds", code=AS_OTHERS_RUN)
-        assert done.returncode == 1
-        assert "give yourself the right to read it" in done.stdout
-        assert "restore a backup" not in done.stdout
-    finally:
-        for path, mode in zip(paths, modes, strict=True):
-            path.chmod(mode)
-
-
-def test_doctor_prints_what_it_may_not_mend(grouped, here):
-    folder = here / "birds" / ".clew"
-    stray = folder / "torn.tmp"
-    stray.write_bytes(b"?")
-    os.utime(stray, (0, 0))
-    (here / "birds" / NAMES[0]).unlink()
-    paths = [folder, *folder.rglob("*")]
-    modes = [path.stat().st_mode for path in paths]
-    for path in paths:
-        path.chmod(path.stat().st_mode & ~0o222)
-    try:
-        done = run_program("doctor", "-p", "birds", "--fix", code=AS_OTHERS_RUN)
-    finally:
-        for path, mode in zip(paths, modes, strict=True):
-            path.chmod(mode)
-    assert done.returncode == 1
-    for words in ("no file any more", "not set aside: ", "may not be written",
-                  "leftovers: 1 file", "not removed: "):  # fmt: skip
-        assert words in done.stdout, words
-    assert stray.exists()
-
-
-def test_a_newer_schema_is_refused(grouped, here):
-    with sqlite3.connect(here / "birds" / ".clew" / "clew.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")
-    connection.close()
-    done = clew("status", "-p", "birds")
-    assert done.exit_code == 1
-    assert "newer" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert clew("doctor", "-p", "birds").exit_code == 1
-
-
-# set-aside ---------------------------------------------------------------------------------
+# set-aside --------------------------------------------------------------------------------
 
 
 def test_items_are_set_aside_and_brought_back(grouped):
@@ -640,32 +304,3 @@ def test_set_aside_refuses_what_it_cannot_do(grouped):
     with grouped.open_store() as store:
         assert store.counts().n_set_aside == 0
     assert clew("set-aside", "--back", "-p", "birds").exit_code == 2
-
-
-def test_add_takes_ids_from_the_column_that_init_was_told(here):
-    frame = pd.DataFrame({"wine": ["w1", "w2", "w3"], "x": [1.0, 2.5, 3.0]})
-    frame.to_csv("wines.csv", index=False)
-    frame.replace("w3", "w4").to_csv("more.csv", index=False)
-    assert clew("init", "p", "--from", "wines.csv", "--id-column", "wine").exit_code == 0
-    done = clew("add", "more.csv", "-p", "p")
-    assert "1 new, 2 there already" in done.stderr, done.output
-    frame.rename(columns={"wine": "id"}).to_csv("other.csv", index=False)
-    done = clew("add", "other.csv", "-p", "p")
-    assert done.exit_code == 1
-    assert "no column 'wine'" in done.stderr
-    assert "clew init took the ids from it; --id-column names another one" in done.stderr
-    assert clew("add", "other.csv", "-p", "p", "--id-column", "id").exit_code == 0
-    assert clew("add", "more.csv", "-p", "p").exit_code == 0
-
-
-def test_help_says_each_default_once():
-    def check(command, context):
-        for each in command.get_params(context):
-            record = each.get_help_record(context) or ("", "")
-            assert record[1].count("[default") <= 1, record
-            assert '""' not in record[1], record
-        for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
-            inner = command.get_command(context, name)
-            check(inner, click.Context(inner, parent=context, show_default=True))
-
-    check(main, click.Context(main, show_default=True))

@@ -300,6 +300,11 @@ class Visitor:
         self.page.goto(self.site.url + path)
         return self.page
 
+    def shown(self) -> list[str]:
+        """Return the ids of the pictures on the screen, in their order."""
+        read = "all => all.map(one => /media\\/([^?]+)/.exec(one.currentSrc)[1])"
+        return list(self.page.eval_on_selector_all(".shot img", read))
+
     def asked(self) -> None:
         """Wait until a question is painted and may be answered."""
         self.page.wait_for_selector(".set")

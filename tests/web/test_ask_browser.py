@@ -15,12 +15,6 @@ from clew.store.base import Suggestion
 pytestmark = pytest.mark.browser
 
 
-def shown(visitor: Any) -> list[str]:
-    """Return the ids of the pictures on the screen, in their order."""
-    urls = visitor.page.eval_on_selector_all(".shot img", "all => all.map(one => one.currentSrc)")
-    return [re.search(r"media/([^?]+)", url)[1] for url in urls]  # type: ignore[index]
-
-
 def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     """Six answers by keys; each is in the store as the person gave it, in the order shown."""
     site = make_site()
@@ -29,7 +23,7 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     given = []
     for i in range(6):
         ann.asked()
-        given.append((shown(ann), "s2k"[i % 3]))
+        given.append((ann.shown(), "s2k"[i % 3]))
         ann.press("s2k"[i % 3])
     ann.saved(6)
     codes = {"s": SAME, "2": DIFFERENT, "k": DONT_KNOW}
@@ -51,7 +45,7 @@ def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> No
     pairs = []
     for _ in range(3):
         ann.asked()
-        pairs.append(sorted(shown(ann)))
+        pairs.append(sorted(ann.shown()))
         ann.press("1")
     ann.saved(3)
     ann.page.reload()
@@ -60,9 +54,9 @@ def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> No
         ann.page.keyboard.press("u")
         ann.saved(n)
         end = time.monotonic() + 5
-        while sorted(shown(ann)) != pairs[n] and time.monotonic() < end:
+        while sorted(ann.shown()) != pairs[n] and time.monotonic() < end:
             ann.page.wait_for_timeout(30)
-        assert sorted(shown(ann)) == pairs[n]
+        assert sorted(ann.shown()) == pairs[n]
     ann.press("2")
     ann.saved(1)
     assert sorted(map(str, site.standing()[0].question.ids)) == pairs[0]
@@ -81,7 +75,7 @@ def test_examples_hang_below_one_item(make_site: Any, visit: Any, width: int) ->
     ann.go("/ask")
     for n in (1, 2):
         ann.asked()
-        tag = "AB"[shown(ann).index(item)]
+        tag = "AB"[ann.shown().index(item)]
         beside = ann.page.locator(".beside")
         assert beside.locator("p").inner_text() == f"More of {tag}’s group"
         names = [f"Group of {tag}, example {i + 1}" for i in range(3)]
@@ -142,7 +136,7 @@ def test_flags_and_notes_are_answers_of_their_own(make_site: Any, visit: Any) ->
     ann.page.get_by_role("button", name="Flag and go on").click()
     ann.saved(1)
     ann.asked()
-    bad = shown(ann)[1]
+    bad = ann.shown()[1]
     ann.page.keyboard.press("f")
     ann.page.get_by_label("An item is broken or empty").check()
     ann.page.get_by_role("button", name="Flag and go on").click()
@@ -230,106 +224,6 @@ def test_nothing_tells_what_the_model_expects(make_site: Any, visit: Any) -> Non
         assert word not in text
 
 
-def test_answers_are_kept_while_the_connection_is_lost(make_site: Any, visit: Any) -> None:
-    """Offline, answers wait in the browser and survive a reload; back online they are sent once."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    ann.press("1")
-    ann.saved(1)
-    ann.expects("net::ERR_FAILED")  # the browser itself reports requests that fail
-    ann.page.route("**/api/v1/**", lambda route: route.abort())
-    for key in "121":
-        ann.press(key)
-    ann.page.wait_for_selector(".note-strip:not([hidden])")
-    assert "3 answers kept in this browser" in ann.page.inner_text(".note-strip")
-    assert ann.page.locator("#saved").inner_text() == "3 kept here"
-    assert len(site.standing()) == 1
-    ann.page.unroute("**/api/v1/**")
-    ann.page.reload()
-    ann.saved(4)
-    assert [one.value for one in site.standing()] == [SAME, SAME, DIFFERENT, SAME]
-
-
-def test_a_retry_does_not_move_the_focus(make_site: Any, visit: Any) -> None:
-    """Offline, without a question left, Undo keeps the focus; a tap on it is not lost."""
-    ann = visit(make_site())
-    ann.go("/ask")
-    ann.asked()
-    ann.expects("net::ERR_FAILED")
-    tries: list[str] = []
-    ann.page.route("**/api/v1/**", lambda route: (tries.append(route.request.url), route.abort()))
-    while ann.page.locator(".state").count() == 0:
-        ann.press("1")
-    undo = ann.page.locator(".state button")
-    undo.focus()
-    before = len(tries)
-    while len(tries) < before + 3:
-        ann.page.wait_for_timeout(50)
-    ann.page.wait_for_timeout(100)
-    assert undo.evaluate("one => document.activeElement === one")
-
-
-@pytest.mark.slow
-def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
-    """Who holds fifty questions goes on without a connection; all answers arrive, each once."""
-    site = make_site()
-    pairs = [(i, j) for i in range(12) for j in range(i + 1, 12)][:60]
-    site.store.replace_pool(
-        [Suggestion(Question("pair", ids=(site.ids[i], site.ids[j]))) for i, j in pairs]
-    )
-    ann = visit(site)
-    ann.expects("net::ERR_INTERNET_DISCONNECTED")
-    ann.go("/settings")
-    ann.page.get_by_label("Questions held in this browser").select_option("50")
-    ann.go("/ask")
-    ann.asked()
-    ann.page.wait_for_load_state("load")
-    ann.page.wait_for_timeout(600)  # until all pictures are decoded
-    ann.page.context.set_offline(True)
-    given = []
-    for i in range(50):
-        ann.asked()
-        given.append((frozenset(shown(ann)), i % 2 == 0))
-        ann.press("12"[i % 2])
-    assert "50 answers kept in this browser" in ann.page.inner_text(".note-strip")
-    assert len(site.standing()) == 0
-    ann.page.context.set_offline(False)
-    ann.saved(50)
-    ann.page.locator("#saved", has_text="All answers saved").wait_for()
-    assert len(site.entries()) == len({one.id for one in site.entries()}) == 50
-    stored = {(frozenset(map(str, one.question.ids)), bool(one.value)) for one in site.entries()}
-    assert stored == set(given)
-    ann.press("1")
-    ann.saved(51)
-
-
-@pytest.mark.slow
-def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None:
-    """What Ann answered offline is not sent when Bo signs in in the same browser."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    ann.expects("net::ERR_FAILED")
-    ann.page.route("**/api/v1/**", lambda route: route.abort())
-    ann.press("1")
-    ann.page.wait_for_selector(".note-strip:not([hidden])")
-    ann.page.unroute("**/api/v1/**")
-    ann.page.close()
-    context = ann.page.context
-    context.add_cookies([{"name": "clew_session", "value": site.session("Bo"), "url": site.url}])
-    bo = visit(site, context=context)
-    bo.go("/ask")
-    bo.press("2")
-    bo.saved(1)
-    assert [one.annotator for one in site.standing()] == ["Bo"]
-    context.add_cookies([{"name": "clew_session", "value": site.session("Ann"), "url": site.url}])
-    bo.go("/ask")
-    bo.saved(2)
-    assert sorted(one.annotator for one in site.standing()) == ["Ann", "Bo"]
-
-
 @pytest.mark.slow
 def test_one_tab_asks_at_a_time(make_site: Any, visit: Any) -> None:
     """A second tab offers to take over; keys in the first then do nothing, and no lease is lost."""
@@ -376,78 +270,6 @@ def test_two_people_at_once_are_asked_different_questions(make_site: Any, visit:
     ann.saved(10)
     asked = [tuple(sorted(map(str, one.question.ids or ()))) for one in site.standing()]
     assert len(set(asked)) == 10
-
-
-@pytest.mark.slow
-def test_a_session_that_ended_says_so_and_keeps_answers(make_site: Any, visit: Any) -> None:
-    """After a revoked session the page says what to do; the answer is sent after signing in."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    for token in site.store.tokens("Ann"):
-        site.store.revoke_token(token.id)
-    ann.expects("401")
-    ann.press("1")
-    ann.page.get_by_role("heading", name="Your session has ended").wait_for()
-    assert len(site.standing()) == 0
-    ann.page.context.add_cookies(
-        [{"name": "clew_session", "value": site.session("Ann"), "url": site.url}]
-    )
-    ann.go("/ask")
-    ann.saved(1)
-
-
-@pytest.mark.slow
-def test_a_refused_answer_brings_its_question_back(make_site: Any, visit: Any) -> None:
-    """What is refused is announced, and asked again."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    before = sorted(shown(ann))
-    body = '{"results": [{"status": "refused", "detail": "the item is gone"}], "held": [], "questions": []}'  # noqa: E501
-    ann.page.route(
-        "**/api/v1/answers",
-        lambda route: route.fulfill(status=200, content_type="application/json", body=body),
-        times=1,
-    )
-    ann.press("1")
-    ann.page.wait_for_selector(".note-strip:not([hidden])")
-    assert "the item is gone" in ann.page.inner_text(".note-strip")
-    ann.asked()
-    assert sorted(shown(ann)) == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("status", "words"), [(429, "The server is busy"), (507, "could not be saved")]
-)
-def test_a_busy_server_and_a_full_disk_are_announced(
-    make_site: Any, visit: Any, status: int, words: str
-) -> None:
-    """The answer waits in the browser as long as Retry-After says, and then it is stored."""
-    site = make_site()
-    ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    ann.page.route(
-        "**/api/v1/answers",
-        lambda route: route.fulfill(
-            status=status,
-            headers={"Retry-After": "1"},
-            content_type="application/problem+json",
-            body='{"detail": "The disk is full."}',
-        ),
-        times=1,
-    )
-    ann.expects(f"status of {status}", f"status: {status}")
-    started = time.monotonic()
-    ann.press("1")
-    ann.page.wait_for_selector(".note-strip:not([hidden])")
-    assert words in ann.page.inner_text(".note-strip")
-    ann.saved(1)
-    assert time.monotonic() - started >= 1
 
 
 @pytest.mark.slow
@@ -517,32 +339,6 @@ def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> Non
     ann.page.get_by_role("button", name="Different").press("Enter")
     ann.saved(2)
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
-
-
-def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visit: Any) -> None:
-    """When all questions that were held are answered, there is still a button for it."""
-    site = make_site()
-    pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(1, 5)]
-    site.store.replace_pool(map(Suggestion, pairs))
-    ann = visit(site)
-    ann.expects("net::ERR_INTERNET_DISCONNECTED")
-    ann.go("/ask")
-    ann.asked()
-    ann.page.wait_for_timeout(600)  # until all pictures are decoded
-    ann.page.context.set_offline(True)
-    for _ in pairs:
-        ann.asked()
-        last = sorted(shown(ann))
-        ann.press("1")
-    ann.page.get_by_role("heading", name="No connection").wait_for()
-    ann.page.locator(".state").get_by_role("button", name="Undo").click()
-    ann.asked()
-    assert sorted(shown(ann)) == last
-    ann.press("2")
-    ann.page.context.set_offline(False)
-    ann.page.locator("#saved", has_text="All answers saved").wait_for()
-    ann.saved(4)
-    assert [one.value for one in site.standing()] == [SAME] * 3 + [DIFFERENT]
 
 
 def test_whose_answers_are_counted_is_said(site: Any, visit: Any) -> None:

@@ -36,7 +36,7 @@ from clew.session._groups import (
     held,
     matched,
 )
-from clew.session._items import check_edit, ids_of
+from clew.session._items import answers_of, check_edit, ids_of
 from clew.session._log import as_learned
 from clew.session._loop import Applied, Loop
 from clew.session._result import SessionResult, answers_of_chain, doubts_of, result_of
@@ -72,7 +72,7 @@ class Preview(NamedTuple):
 
 
 class LoggedEntries:
-    """A session's answers, edits, rules and retractions; its own methods ask and learn."""
+    """What is told to a session and taken back; its own methods ask, learn and return results."""
 
     _loop: Loop
 
@@ -93,6 +93,49 @@ class LoggedEntries:
         """All answers, edits and retractions, in order of arrival."""
         with self._loop.recording:
             return tuple(self._loop.log.entries)
+
+    def tell(
+        self,
+        question: Question | Answer | Iterable[Answer],
+        answer: str | int | None = None,
+        *,
+        annotator: str = "",
+        weight: float = 1.0,
+    ) -> Self:
+        """Take an answer, to a question that was asked or to any other.
+
+        The same answer given again has no effect. A different answer of the same person to the
+        same question replaces the first one, and the log gets a retraction of that. Answers that
+        contradict each other raise no error; the strategy weighs them.
+
+        Parameters
+        ----------
+        question : Question, Answer or iterable of Answer
+            A question from `ask` or `question`; or answers, with their annotators and weights.
+            If a question has ids, they decide which items it is about, and its row numbers are
+            ignored; so a question of one session can be answered in another one.
+        answer : str or int, default=None
+            The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
+            a pair ("yes" and "no" are taken, too); see `clew.answers` for other kinds.
+        annotator : str, default=""
+            Who answered.
+        weight : float, default=1.0
+            Weight of the answer, in [0, 1].
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If the word or an id is unknown or, without ids, a row is out of range. No answer is
+            taken then.
+        InvalidArgumentError
+            If arguments are missing, or `annotator` is not one of the session's annotators.
+        """
+        self._loop.tell(answers_of(question, answer, annotator, weight))
+        return self
 
     def apply(self, entries: Iterable[Entry]) -> Applied:
         """Take entries of another log, such as a file or a store: answers, edits, retractions.

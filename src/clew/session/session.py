@@ -1,4 +1,4 @@
-"""Session: ask, tell, undo and result; `clew ask` and `clew simulate` are clients of it."""
+"""Session: ask and result; `_entries` has what it is told. `clew ask` and `simulate` use it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew._validation import Allowed, RandomState, derived_seeds, is_dask
-from clew.answers import Answer, Entry, Kind, Question
+from clew.answers import Entry, Kind, Question
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
@@ -20,7 +20,6 @@ from clew.questions import Strategy
 from clew.session._entries import LoggedEntries
 from clew.session._export import read_snapshot, resume, snapshot_of
 from clew.session._items import (
-    answers_of,
     as_standardize,
     check_number,
     kinds_of,
@@ -312,49 +311,6 @@ class Session(LoggedEntries):
                 "Session(kinds=...)"
             )
         return found
-
-    def tell(
-        self,
-        question: Question | Answer | Iterable[Answer],
-        answer: str | int | None = None,
-        *,
-        annotator: str = "",
-        weight: float = 1.0,
-    ) -> Self:
-        """Take an answer, to a question that was asked or to any other.
-
-        The same answer given again has no effect. A different answer of the same person to the
-        same question replaces the first one, and the log gets a retraction of that. Answers that
-        contradict each other raise no error; the strategy weighs them.
-
-        Parameters
-        ----------
-        question : Question, Answer or iterable of Answer
-            A question from `ask` or `question`; or answers, with their annotators and weights.
-            If a question has ids, they decide which items it is about, and its row numbers are
-            ignored; so a question of one session can be answered in another one.
-        answer : str or int, default=None
-            The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
-            a pair ("yes" and "no" are taken, too); see `clew.answers` for other kinds.
-        annotator : str, default=""
-            Who answered.
-        weight : float, default=1.0
-            Weight of the answer, in [0, 1].
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If the word or an id is unknown or, without ids, a row is out of range. No answer is
-            taken then.
-        InvalidArgumentError
-            If arguments are missing, or `annotator` is not one of the session's annotators.
-        """
-        self._loop.tell(answers_of(question, answer, annotator, weight))
-        return self
 
     def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable]) -> Self:
         """Add items, with all answers kept.
