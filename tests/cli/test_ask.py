@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from PIL import Image
 from scipy.sparse import csr_array, save_npz
 from scipy.spatial.distance import pdist, squareform
+from tests.cli.projects import pair
 
 from clew import Question
 from clew.answers import Edit, entry_to_json, items_of
@@ -55,7 +56,21 @@ def objects(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_examples_of_a_group_beside_an_item(rows, ask):
+def test_examples_of_a_group_beside_an_item(here, ask):
+    """They need 20 answers: before, groups are those of the features alone."""
+    ids = [f"{letter}{at}" for letter in "ab" for at in range(20)]
+    X = np.random.RandomState(0).normal(size=(40, 2)) + np.repeat([[0, 0], [9, 9]], 20, axis=0)
+    lines = [f"{name},{x:.3f},{y:.3f}" for name, (x, y) in zip(ids, X, strict=True)]
+    rows = here / "rows.csv"
+    rows.write_text("\n".join(["id,x,y", *lines]) + "\n")
+    pairs = [(ids[at], ids[(at + 3) % 40]) for at in range(0, 40, 2)]
+    said = [pair(i, j, "same" if i[0] == j[0] else "different", "ben") for i, j in pairs]
+    entries = AnswerFile("answers.jsonl", ids)
+    for entry in said[:-1]:
+        entries.append(entry)
+    (question,) = objects(ask(rows, [], "--json"))
+    assert "examples" not in question
+    entries.append(said[-1])
     done = ask(rows, [], "--json")
     (question,) = objects(done)
     ((item, examples),) = question["examples"].items()
@@ -65,9 +80,9 @@ def test_examples_of_a_group_beside_an_item(rows, ask):
     done = ask(rows, ["same"], "--kinds", "pair")
     group = " [|] ".join(f"{name}  x [^|]*" for name in examples)
     assert re.search(rf"^  [12] {item}  x .*\n    its group: {group}\n", done.stdout, re.MULTILINE)
-    (entry,) = entries().entries
+    *_, entry = AnswerFile("answers.jsonl", ids).entries
     assert entry.question.examples == tuple(examples)
-    (question,) = objects(ask(rows, [], "--json", "--examples", "0", "-a", "other.jsonl"))
+    (question,) = objects(ask(rows, [], "--json", "--examples", "0"))
     assert "examples" not in question
 
 

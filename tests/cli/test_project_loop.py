@@ -154,6 +154,32 @@ def test_doubts_about_imported_answers_name_the_line_of_the_file_and_no_time(pro
     assert "1 were there already" in again
 
 
+def test_answers_that_were_exported_as_a_table_are_imported_once(project, here):
+    place = Project.open(project)
+    with place.open_store() as store:
+        store.append(
+            [
+                Answer(Question("triplet", ids=("a0", "c0", "b0")), "second", "ben", 1 / 3),
+                Answer(Question("odd_one_out", ids=("c0", "b0", "a0")), "third", "ben"),
+            ]
+        )
+        n = store.last_seq()
+    done = clew("export", "answers", "-p", project, "--as", "csv", "-o", "a.csv")
+    assert done.exit_code == 0, done.output
+    n_lines = len(rows((here / "a.csv").read_text()))
+    dry = clew("import", "answers", "a.csv", "-p", project, "--dry-run")
+    assert f"{n_lines} lines, 0 of them new" in dry.stderr
+    done = clew("import", "answers", "a.csv", "-p", project)
+    assert done.stderr == f"a.csv: {n_lines} lines, 0 imported\n  {n_lines} were there already\n"
+    # What was changed in the table is neither that answer nor a further one.
+    table = (here / "a.csv").read_text()
+    (here / "a.csv").write_text(table.replace(",same,", ",different,", 1))
+    done = clew("import", "answers", "a.csv", "-p", project)
+    assert "1 are refused: the log has another entry of that id" in done.stderr
+    with place.open_store() as store:
+        assert store.last_seq() == n
+
+
 def test_import_reads_every_table_of_answers_that_group_reads(project, here):
     Constraints.from_pairs(must_link=[("c0", "c1")], ids=["c0", "c1"]).to_jsonl("table.jsonl")
     done = clew("import", "answers", "table.jsonl", "-p", project)

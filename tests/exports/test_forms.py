@@ -84,13 +84,13 @@ def test_unknown_form_is_refused():
 
 
 def test_answers_as_a_table():
-    pair = Answer(Question("pair", ids=("a", "b")), "same", "ann")
-    triplet = Answer(Question("triplet", ids=("a", "b", "c")), "second", "ben", 0.5)
+    pair = Answer(Question("pair", ids=("a", "b")), "same", "ann", id="1f")
+    triplet = Answer(Question("triplet", ids=("a", "b", "c")), "second", "ben", 0.5, id="2e")
     assert answer_records([pair, triplet]) == [
         {"kind": "pair", "id_i": "a", "id_j": "b", "id_k": "", "answer": "same",
-         "annotator": "ann", "weight": 1.0},
+         "annotator": "ann", "weight": 1.0, "entry": "1f"},
         {"kind": "triplet", "id_i": "a", "id_j": "b", "id_k": "c", "answer": "second",
-         "annotator": "ben", "weight": 0.5},
+         "annotator": "ben", "weight": 0.5, "entry": "2e"},
     ]  # fmt: skip
 
 

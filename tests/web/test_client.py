@@ -10,6 +10,7 @@ import pytest
 import clew
 from clew.answers import Edit
 from clew.exceptions import ClewError, InvalidConstraintsError
+from clew.oracles import SimulatedOracle
 from clew.store.base import Suggestion
 
 
@@ -63,9 +64,9 @@ def test_a_widget_asks_the_questions_of_a_session() -> None:
     from clew.web.widget import _Asker
 
     rng = np.random.default_rng(0)
-    X = np.r_[rng.normal(0, 1, (10, 2)), rng.normal(8, 1, (10, 2))]
-    session = clew.Session(X, random_state=0)
-    images = {i: rng.random((8, 8)) for i in range(20)}
+    X = np.r_[rng.normal(0, 1, (20, 2)), rng.normal(8, 1, (20, 2))]
+    session = clew.Session(X, random_state=0).run(SimulatedOracle(np.repeat([0, 1], 20)), 20)
+    images = {i: rng.random((8, 8)) for i in range(40)}
     asker = _Asker(session, images, "ann")
     held = asker.handle({"verb": "lease", "count": 2, "n": 1})["questions"]
     assert held[0]["items"][0]["url"].startswith("data:image/png;base64,")
@@ -74,10 +75,11 @@ def test_a_widget_asks_the_questions_of_a_session() -> None:
     assert all(url.startswith("data:image/png;base64,") for url in shown)
     one = {"submission_id": "a" * 32, "question_id": held[0]["question_id"], "answer": "same"}
     reply = asker.handle({"verb": "send", "count": 2, "n": 2, "answers": [one]})
-    assert reply["n_answered"] == 1
+    assert reply["n_answered"] == 21
     undo = {"submission_id": "b" * 32, "revokes": "a" * 32}
     again = {"submission_id": "c" * 32, "question_id": f"@{'a' * 32}", "answer": "different"}
     asker.handle({"verb": "send", "count": 2, "n": 3, "answers": [undo, again]})
-    (answer,) = session.answers
+    *_, answer = session.answers
+    assert len(session.answers) == 21
     assert answer.value == 0
     assert clew.widget(session, images, annotator="ann").height == 620

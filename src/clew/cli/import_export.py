@@ -31,7 +31,7 @@ from clew.cli._words import INTERRUPTED, counted, printable
 from clew.exceptions import ClewWarning, FileFormatError
 
 if TYPE_CHECKING:
-    from clew.answers import Entry
+    from clew.answers import Answer, Entry
     from clew.cli._words import Words
     from clew.collections import Project
     from clew.constraints._files import Layout
@@ -95,14 +95,14 @@ def _answers(
 ) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
-        entries = read_entries(file, store.item_ids(), layout)
+        log = {each.entry.id: each.entry for each in store.log()}
+        entries = read_entries(file, store.item_ids(), layout, log)
     for warning in warned:
         words.say(str(warning.message))
     if note := about_row_numbers(file):
         words.say(note)
     if dry_run:
-        there = {each.entry.id for each in store.log()}
-        n = sum(not entry.id or entry.id not in there for entry in entries)
+        n = sum(not entry.id or entry.id not in log for entry in entries)
         words.say(
             f"{file}: {counted(len(entries), 'line')}, {n:,} of them new; nothing was imported: "
             "--dry-run"
@@ -121,13 +121,15 @@ def _answers(
     return {"lines": len(entries), "new": n_new, "statuses": dict(statuses)}
 
 
-def read_entries(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
+def read_entries(
+    file: Path, ids: Sequence[str], layout: Layout, log: Mapping[str, Entry]
+) -> list[Entry]:
     """Read answers, edits and retractions; refuse them all if one names an unknown item."""
     from clew.answers import items_of, parse_log
     from clew.answers._log import is_log
 
     if file.suffix.lower() != ".jsonl" or not is_log(file):
-        return _of_table(file, ids, layout)
+        return _of_table(file, ids, layout, log)
     lines = parse_log(file.read_bytes(), file).lines
     known = set(ids)
     unknown: Counter[str] = Counter()
@@ -151,8 +153,13 @@ def _source(file: Path, line: int) -> str:
     return f"clew import {file.name}, line {line}"
 
 
-def _of_table(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
-    """Read a table of answers; the same line gets the same id, so that it is imported once."""
+def _of_table(
+    file: Path, ids: Sequence[str], layout: Layout, log: Mapping[str, Entry]
+) -> list[Entry]:
+    """Read a table of answers; the same line gets the same id, so that it is imported once.
+
+    A line that ``clew export answers`` has written is the entry of the log that it was.
+    """
     from hashlib import sha256
 
     import numpy as np
@@ -160,12 +167,14 @@ def _of_table(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
 
     from clew.answers import Answer, Question
     from clew.constraints import Constraints
+    from clew.constraints._files import logged_as
 
     is_json = file.suffix.lower() == ".jsonl"
     read: Any = Constraints.read_jsonl if is_json else Constraints.read_csv
     constraints: Constraints = read(file, ids=ids, **({} if is_json else layout._asdict()))
     frame = constraints.to_frame()
     frame["line"] = np.concatenate([table.lines for table in constraints.tables])
+    logged = {} if is_json else logged_as(file, layout)
     seen: Counter[str] = Counter()
     entries: list[Entry] = []
     for row in frame.to_dict("records"):
@@ -174,14 +183,29 @@ def _of_table(file: Path, ids: Sequence[str], layout: Layout) -> list[Entry]:
         key = json.dumps([row["kind"], names, row["answer"], row["annotator"], row["weight"]])
         seen[key] += 1
         made = sha256(f"{key} {seen[key]}".encode()).hexdigest()[:32]
-        entries.append(
-            Answer(
-                Question(row["kind"], ids=names, origin="imported"), row["answer"],
-                row["annotator"], float(row["weight"]), id=made,
-                source=_source(file, row["line"]),
-            )
+        answer = Answer(
+            Question(row["kind"], ids=names, origin="imported"), row["answer"], row["annotator"],
+            float(row["weight"]), id=logged.get(row["line"]) or made,
+            source=_source(file, row["line"]),
         )  # fmt: skip
+        entry = log.get(answer.id)
+        entries.append(entry if entry is not None and _is_same(answer, entry) else answer)
     return entries
+
+
+def _is_same(answer: Answer, entry: Entry) -> bool:
+    """Whether an entry of the log says what a line of its export says."""
+    if type(entry) is not type(answer) or entry.question.ids is None:
+        return False
+    said, logged = (
+        (
+            one.question.kind, one.value, one.annotator, round(one.weight, 4),
+            # The two of a pair may be in any order.
+            (sorted if one.question.kind == "pair" else list)(map(str, one.question.ids or ())),
+        )
+        for one in (answer, entry)
+    )  # fmt: skip
+    return said == logged
 
 
 def _import_all(

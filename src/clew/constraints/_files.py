@@ -31,6 +31,7 @@ from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
 from clew.constraints._records import (
     BY_ID,
     BY_ROW,
+    ENTRY,
     OPTIONAL,
     OTHER_NAMES,
     AnswerColumns,
@@ -175,6 +176,17 @@ def named_rows(path: FilePath, layout: Layout | None = None) -> tuple[list[str],
     return _named_rows(
         path, _json_chunks(path, None) if is_json else _csv_chunks(path, layout, by_id=True)
     )
+
+
+def logged_as(path: FilePath, layout: Layout) -> dict[int, str]:
+    """Return ids of entries of a log by line, of a table of ``clew export answers``."""
+    by_line: dict[int, str] = {}
+    for chunk in _csv_chunks(path, layout, by_id=True):
+        plain = [name.strip().casefold() for name in chunk.names]
+        if ENTRY in plain:
+            ids = map(str, chunk.columns[plain.index(ENTRY)])
+            by_line |= {line: id_ for line, id_ in zip(chunk.lines, ids, strict=True) if id_}
+    return by_line
 
 
 def _named_rows(path: FilePath, chunks: Iterator[_Chunk]) -> tuple[list[str], bool]:

@@ -325,7 +325,9 @@ BY_ROW: Final = ("i", "j", "k")
 BY_ID: Final = ("id_i", "id_j", "id_k")
 WRITTEN: Final = ("annotator", "weight")
 OPTIONAL: Final = (*WRITTEN, "origin")
-KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL)
+#: Id of an answer in the log of a project, which ``clew import`` knows it by.
+ENTRY: Final = "entry"
+KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL, ENTRY)
 COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
 
 #: What pandas calls an index without a name.

@@ -24,7 +24,7 @@ GROUP_COLUMNS: Final = (
     "n_answers",
 )  # fmt: skip
 EXEMPLAR_COLUMNS: Final = ("group", "name", "position", "id", "path")
-ANSWER_COLUMNS: Final = ("kind", "id_i", "id_j", "id_k", "answer", "annotator", "weight")
+ANSWER_COLUMNS: Final = ("kind", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "entry")
 Record = dict[str, Any]
 
 
@@ -62,7 +62,7 @@ def answer_records(answers: Iterable[Answer]) -> list[Record]:
         if len(ids) > 3 or answer.value not in words:
             continue
         names = (*ids, "", "")[:3]
-        row = (kind, *names, words[answer.value], answer.annotator, answer.weight)
+        row = (kind, *names, words[answer.value], answer.annotator, answer.weight, answer.id)
         records.append(dict(zip(ANSWER_COLUMNS, row, strict=True)))
     return records
 

@@ -38,6 +38,7 @@ from clew.session._quality import (
     near_pairs,
     sampled_rows,
 )
+from clew.session._remaining import LEAST_ANSWERS
 
 #: Number of entries that are learned at once, if the time to learn is limited.
 PORTION = 20
@@ -156,8 +157,14 @@ class Chooser:
         return [one._replace(question=self._with_examples(one.question)) for one in found]
 
     def _with_examples(self, question: Question) -> Question:
-        """Show examples beside one item only, by a coin: beside both they would tell the answer."""
+        """Show examples beside one item only, by a coin: beside both they would tell the answer.
+
+        Before people have answered, groups are those of the features alone, which may be no groups
+        of theirs: of a table of goods, two in three examples were of another kind.
+        """
         if not self._n_examples or question.kind not in ("pair", "triplet"):
+            return question
+        if sum(not answer.is_dont_know for answer in self.strategy.answers) < LEAST_ANSWERS:
             return question
         ways = [question.rows]
         if question.kind == "pair":

@@ -79,8 +79,9 @@ class Session(LoggedEntries):
         `SessionResult.quality_` is estimated from the checks. None: no checks.
     n_examples : int, default=3
         Number of further items of the same group that are shown beside one item of a pair or a
-        triplet, if its group is settled; 0 for none. The answer is about the item itself. Neither
-        whether nor which examples are shown depends on how the other items are related to it.
+        triplet, if its group is settled, from 20 answers on; 0 for none. The answer is about the
+        item itself. Neither whether nor which examples are shown depends on how the other items
+        are related to it.
     annotators : int, list of str or None, default=None
         How many people answer each question, or their names: then each question goes to all of
         them, and nobody else may answer. None: each question goes to one person, whoever asks
