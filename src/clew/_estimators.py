@@ -25,6 +25,12 @@ from clew.graphs import check_distances
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: What errors say to those who give answers to a method that takes none.
+WITH_ANSWERS = (
+    "GuidedClustering does, as do COPKMeans, PCKMeans, ConstrainedLinkage, DCRC, and "
+    "SimilarityClustering with a similarity such as E2CP or COPRF"
+)
+
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
@@ -65,6 +71,11 @@ def guarded_fit(fit: F) -> F:
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         X = args[0] if args else kwargs.get("X")
         y = args[1] if len(args) > 1 else kwargs.get("y")
+        if "constraints" in kwargs and not isinstance(self, ConstrainedEstimator):
+            raise InvalidArgumentError(
+                f"{type(self).__name__}.{fit.__name__}() takes no answers (constraints=...); "
+                f"{WITH_ANSWERS}"
+            )
         if isinstance(X, Constraints) and isinstance(self, ConstrainedEstimator):
             raise InvalidArgumentError(
                 f"{type(self).__name__} got constraints as its first argument, X; give them by "
@@ -121,7 +132,7 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
         "give answers by name: fit(X, constraints=constraints), likewise fit_predict and "
         "fit_transform; Constraints.from_pairs, from_triplets and from_answers make constraints"
         if isinstance(estimator, ConstrainedEstimator)
-        else f"{name} takes no answers"
+        else f"{name} takes no answers; {WITH_ANSWERS}"
     )
     raise InvalidArgumentError(
         f"{name} got a {got} as its second argument, y, which is ignored and may only be None or "
@@ -198,6 +209,7 @@ class Clusterer(ClusterMixin, Estimator):
 
         def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
 
+    @guarded_fit
     def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.int64]:
         """Fit the model, and return the group of each row.
 
@@ -299,6 +311,7 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
         def transform(self, X: ArrayLike) -> NDArray[Any]: ...
 
+    @guarded_fit
     def fit_transform(
         self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
     ) -> NDArray[Any]:
