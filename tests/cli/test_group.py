@@ -208,6 +208,22 @@ def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run
     assert len(doubted) == n_wrong > 5
 
 
+def test_doubtful_rows_are_named_with_the_place_of_their_reasons(run, X, here, answers):
+    file = answers(*(f"0 {row} same" for row in range(10, 17)))
+    done = run(X, "-k", 3, "-c", file, "--method", "pckmeans", "-o", "g.csv", fast=False)
+    rows = [
+        line.split(",")[0] for line in Path("g.csv").read_text().splitlines() if ",true," in line
+    ]
+    (line,) = [line for line in done.stderr.splitlines() if "doubtful row" in line]
+    named, _, where = line.partition("; ")
+    number, _, ids = named.partition(" doubtful rows: ")
+    assert int(number) == len(rows) > 5
+    ids, _, more = ids.partition(" and ")
+    assert set(ids.split(", ")) < set(rows)
+    assert more == f"{len(rows) - 5} more"
+    assert where == "the column doubt_reason of g.csv says why"
+
+
 def test_rows_that_go_against_an_answer_are_doubtful(run, X, answers):
     file = answers("0 1 same", "2 25 same")
     done = run(X, "-k", 3, "-c", file, "--trust", "none")

@@ -17,6 +17,7 @@ from clew.cli._grouping import (
     check_n_groups,
     print_summary,
     read_answers,
+    say_doubtful,
     summarize,
 )
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
@@ -63,6 +64,7 @@ def run_in_blocks(job: Job) -> dict[str, Any]:
     with atomic_write(output, "w") as file:
         file.writelines(_lines(groups))
     print_summary(words, job, summary, model)
+    say_doubtful(words, job, groups, str)
     return summary
 
 

@@ -6,7 +6,7 @@ import shlex
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,6 +114,7 @@ def run(job: Job) -> dict[str, Any]:
     files = _files(job, found, is_number_chosen=job.n_groups is None)
     write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
     print_summary(words, job, summary, model)
+    say_doubtful(words, job, groups, items.ids.__getitem__)
     if len(groups.names) > len(summary["sizes"]):
         words.say(f"there are only {len(summary['sizes'])} groups for {len(groups.names)} names")
     return summary
@@ -258,7 +259,8 @@ def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[
     return model, X
 
 
-#: Number of annotators that the text names: those with the most wrong answers. JSON has all.
+#: Number of doubtful rows that the text names, and of annotators: those with the most wrong
+#: answers. JSON, or the table, has all.
 MOST_NAMED = 5
 
 
@@ -303,7 +305,7 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
     n_groups = len(sizes)
     words.say(
         f"{counted(summary['rows'], 'row')} in {counted(n_groups, 'group')} of "
-        f"{sizes_words(sizes, 'row')}; {summary['doubtful_rows']:,} doubtful"
+        f"{sizes_words(sizes, 'row')}"
     )
     if job.n_groups is not None and n_groups < job.n_groups:
         words.say(f"only {n_groups} of {job.n_groups} groups were found")
@@ -325,13 +327,28 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
         words.say(f"wrote {path}")
 
 
+def say_doubtful(words: Words, job: Job, groups: Groups, id_of: Callable[[int], str]) -> None:
+    """Name doubtful rows, the least certain first, and say where the table has the reasons."""
+    rows = np.flatnonzero(groups.is_doubtful)
+    if not len(rows):
+        return
+    first = rows[np.argsort(groups.confidence[rows], kind="stable")][:MOST_NAMED].tolist()
+    named = ", ".join(map(id_of, first))
+    if (n_more := len(rows) - len(first)) > 0:
+        named += f" and {n_more:,} more"
+    where = "the groups" if job.output is None else job.output
+    n_doubtful = counted(len(rows), "doubtful row")
+    words.say(f"{n_doubtful}: {named}; the column doubt_reason of {where} says why")
+
+
 def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     if not summary["answers"]:
         words.say(f"{job.constraints} has no answers: these are groups by features alone")
         return
+    where = " (--doubtful FILE lists them)" if summary["doubted"] and job.doubtful is None else ""
     words.say(
-        f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful; the "
-        f"groups go against {summary['violated']:,}"
+        f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful{where}; "
+        f"the groups go against {summary['violated']:,}"
     )
     if summary["error_rate"] is not None:
         words.say(_about_wrong_answers(summary))
