@@ -82,10 +82,10 @@ def utf16_of(content: bytes) -> str | None:
     return next((name for name, start in UTF16.items() if start.match(content)), None)
 
 
-def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file whose encoding nobody can name; errors begin with the path."""
+def text_of(path: str | os.PathLike[str], encoding: str | None = None, advice: str = "") -> str:
+    """Return the text of a file; errors begin with the path."""
     try:
-        return decoded(content_of(path), None, advice="")
+        return decoded(content_of(path), encoding, advice)
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
 

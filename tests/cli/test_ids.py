@@ -212,3 +212,20 @@ def test_faults_of_answers_are_said_with_the_file_s_own_names(run, X):
     assert (done.exit_code, "name it r.html" in done.stderr) == (2, True)
     done = run("t.csv", "-k", 3, "--columns", "b", "--drop", "b")
     assert "columns and drop leave no column; name others" in done.stderr
+
+
+def test_answers_of_another_encoding_than_the_rows_can_be_read(run, here):
+    Path("t.csv").write_text("id,x,y\nZoë,0,1\nAnn,0,2\nBob,9,9\nÉva,9,8\n", encoding="utf-8")
+    Path("said.csv").write_bytes(
+        "id_i,id_j,answer\nZoë,Ann,same\nÉva,Ann,different\n".encode("cp1252")
+    )
+    options = ("t.csv", "-k", 2, "-c", "said.csv", *PCK)
+    done = run(*options, fast=False)
+    assert done.exit_code == 1
+    assert "said.csv, line 2: byte 0xeb is not valid utf-8; save the file" in done.stderr
+    assert "--answer-encoding" in done.stderr
+    done = run(*options, "--answer-encoding", "cp1252", fast=False)
+    assert done.exit_code == 0, done.stderr
+    assert [row["n_answers"] for row in _rows(done.stdout)] == ["1", "2", "0", "1"]
+    alone = run("-c", "said.csv", "-k", 2, "--answer-encoding", "cp1252", fast=False)
+    assert [row["id"] for row in _rows(alone.stdout)] == ["Zoë", "Ann", "Éva"]

@@ -292,8 +292,15 @@ def test_bad_headers(tmp_path, header, message):
 
 def test_other_encodings_are_named_with_their_line(tmp_path):
     text = (HEADER + "pair,0,1,,same,ann,\npair,0,1,,same,Zoë,\n").encode("latin-1")
-    with pytest.raises(FileFormatError, match=r"line 3: byte 0xeb is not valid utf-8; save"):
-        Constraints.read_csv(write(tmp_path, text), n_samples=5)
+    path = write(tmp_path, text)
+    with pytest.raises(
+        FileFormatError, match=r"line 3: byte 0xeb .* --answer-encoding in commands"
+    ):
+        Constraints.read_csv(path, n_samples=5)
+    with pytest.raises(FileFormatError, match="there is no encoding 'cp0'"):
+        Constraints.read_csv(path, n_samples=5, encoding="cp0")
+    read = Constraints.read_csv(path, n_samples=5, encoding="latin-1")
+    assert set(read.annotators) == {"ann", "Zoë"}
 
 
 @pytest.mark.parametrize(

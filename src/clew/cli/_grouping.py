@@ -28,7 +28,7 @@ from clew.cli._groups import (
     saved_bytes,
 )
 from clew.cli._models import Model, build_model, features_for
-from clew.cli._options import about_row_numbers, project_and_store
+from clew.cli._options import ANSWER_COLUMNS, about_row_numbers, project_and_store
 from clew.cli._outputs import check_writable, write_or_keep, write_with_table
 from clew.cli._project_rows import answers_of_project, rows_of_items
 from clew.cli._reading import RowsJob, read_rows, with_records
@@ -74,6 +74,7 @@ class Job(RowsJob):
     answer_column: str | None
     annotator_column: str | None
     kind: str | None
+    answer_encoding: str | None
     method: str
     output: Path | None
     doubtful: Path | None
@@ -87,7 +88,7 @@ class Job(RowsJob):
     @property
     def layout(self) -> Layout:
         """The columns of the table of answers, where options name them."""
-        return Layout(self.item_columns, self.answer_column, self.annotator_column, self.kind)
+        return Layout(*(getattr(self, name) for name in ANSWER_COLUMNS))
 
     @property
     def outputs(self) -> list[Path]:
@@ -214,7 +215,7 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
             check_content_of_log(job.constraints, log.lines, items.content_of)
         if n_again := len(log.lines) - len(last_answers(log.entries)):
             words.say(f"{counted(n_again, 'answer')} to repeated questions: the first ones count")
-    elif has_ids and (note := about_row_numbers(job.constraints)):
+    elif has_ids and (note := about_row_numbers(job.constraints, job.layout.encoding)):
         words.say(note)
     words.detail(f"{job.constraints}: {counted(len(answers), 'answer')}")
     # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,

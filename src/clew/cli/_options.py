@@ -230,8 +230,8 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorated
 
 
-#: Options that name the columns of a table of answers, in the order of `Layout`.
-ANSWER_COLUMNS = ("item_columns", "answer_column", "annotator_column", "kind")
+#: Options about a table of answers, in the order of `Layout`.
+ANSWER_COLUMNS = ("item_columns", "answer_column", "annotator_column", "kind", "answer_encoding")
 answer_columns_options = together(
     click.option(
         "--item-columns",
@@ -255,11 +255,16 @@ answer_columns_options = together(
         help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column "
         "kind, or pair if there are two items]",
     ),
+    click.option(
+        "--answer-encoding",
+        metavar="NAME",
+        help="Encoding of ANSWERS.csv, such as cp1252.  [default: UTF-8]",
+    ),
 )
 
 
 def check_answer_columns(options: dict[str, Any], path: Path | None, table: str) -> None:
-    """Refuse names of columns where no table of answers is read."""
+    """Refuse options about a table of answers where none is read."""
     for name in ANSWER_COLUMNS:
         if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
             raise click.UsageError(
@@ -267,14 +272,14 @@ def check_answer_columns(options: dict[str, Any], path: Path | None, table: str)
             )
 
 
-def about_row_numbers(path: Path) -> str:
+def about_row_numbers(path: Path, encoding: str | None = None) -> str:
     """Say so if the first line of a file of answers, a header or a record, has row numbers alone.
 
     Empty if not.
     """
     from clew._files import text_of
 
-    first = text_of(path).lstrip().partition("\n")[0]
+    first = text_of(path, encoding).lstrip().partition("\n")[0]
     words = set(re.findall(r"\w+", first.lower()))
     if "i" not in words or "id_i" in words or first.startswith('{"version"'):  # a log has ids
         return ""

@@ -99,7 +99,7 @@ def _answers(
         entries = read_entries(file, store.item_ids(), layout, log)
     for warning in warned:
         words.say(str(warning.message))
-    if note := about_row_numbers(file):
+    if note := about_row_numbers(file, layout.encoding):
         words.say(note)
     if dry_run:
         n = sum(not entry.id or entry.id not in log for entry in entries)

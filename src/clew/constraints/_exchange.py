@@ -37,6 +37,7 @@ class ExchangedAnswers(AnswerColumns):
         answer: str | None = None,
         annotator: str | None = None,
         kind: str | None = None,
+        encoding: str | None = None,
     ) -> Self:
         r"""Read answers from a file in the form that `to_csv` writes, or that an experiment wrote.
 
@@ -57,7 +58,7 @@ class ExchangedAnswers(AnswerColumns):
         Parameters
         ----------
         path : str or path-like
-            A text file in UTF-8 or UTF-16, which may be compressed by gzip.
+            A text file, which may be compressed by gzip.
         n_samples : int, default=None
             Number of rows of the data. May be omitted if `ids` is given. If neither is given, the
             rows are those that the answers name: by id, in the order in which they are named, or by
@@ -72,6 +73,8 @@ class ExchangedAnswers(AnswerColumns):
         kind : {"pair", "triplet", "odd_one_out", "most_central"}, default=None
             What was asked, if no column says it. None: "pair" for two items, "odd_one_out" for
             three if the first of them is chosen anywhere.
+        encoding : str, default=None
+            Encoding of the file, as Python names it, such as "cp1252". None: UTF-8 or UTF-16.
 
         Returns
         -------
@@ -113,7 +116,7 @@ class ExchangedAnswers(AnswerColumns):
         >>> c.ids, c.odd_one_out_answers
         (('wren', 'owl', 'robin'), array([1]))
         """
-        layout = Layout(columns, answer, annotator, kind)
+        layout = Layout(columns, answer, annotator, kind, encoding)
         return cls._from_tables(*read_csv(path, n_samples, ids, layout))
 
     def to_csv(self, path: FilePath) -> None:
@@ -162,7 +165,7 @@ class ExchangedAnswers(AnswerColumns):
         Parameters
         ----------
         path : str or path-like
-            A text file with one JSON object per line, encoded as for `read_csv`. An empty file
+            A text file with one JSON object per line, in UTF-8 or UTF-16. An empty file
             holds no answers. In a log of ``clew ask``, answers that were taken back and lines that
             a crash has cut off are skipped. Of one person's answers to a question the last one
             counts; of a repeated question, the first one that is evidence.

@@ -51,6 +51,10 @@ FilePath = str | os.PathLike[str]
 #: What `Constraints._from_tables` takes.
 Parts = tuple[int, Tables, tuple[str, ...], RowIds | None]
 
+#: What users can do besides about a file of another encoding.
+NAME_ENCODING: Final = (
+    ", or name its encoding (cp1252 or latin-1 in many older files; --answer-encoding in commands)"
+)
 #: How many records are held as text at a time.
 _CHUNK: Final = 10_000
 #: Usual names of columns in files that have names of their own.
@@ -81,6 +85,13 @@ class Layout(NamedTuple):
     answer: str | None = None
     annotator: str | None = None
     kind: str | None = None
+    encoding: str | None = None
+    """How the file is encoded; None: UTF-8 or UTF-16."""
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether any column is named, or what was asked."""
+        return self._replace(encoding=None) != Layout()
 
 
 class _Chunk(NamedTuple):
@@ -129,7 +140,7 @@ def read_frame(
     ]
     places: Sequence[int] = range(len(frame))
     shown: Mapping[str, str] = {}
-    if layout != Layout() or not has_kind(names):
+    if layout.names_columns or not has_kind(names):
         by_id = ids is not None or n_samples is None
         places, columns = _answered(names, columns, layout)
         names, columns, shown = as_own_columns(names, columns, layout, by_id=by_id)
@@ -224,7 +235,7 @@ def _named(record: dict[str, object], names: Sequence[str]) -> list[str]:
 
 def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chunk]:
     """Yield the answers of delimited text; all at once if the columns have names of their own."""
-    text = text_of(path)
+    text = text_of(path, layout.encoding, NAME_ENCODING)
     if text[:100].lstrip().startswith("{"):
         raise FileFormatError(f"{path} holds JSON lines, not CSV: use read_jsonl")
     text, sep = without_mark(text)
@@ -238,7 +249,7 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
                 f"{path} is empty: a table of answers begins with the names of its columns, such "
                 "as id_i,id_j,answer"
             )
-        if layout == Layout() and has_kind(names):
+        if not layout.names_columns and has_kind(names):
             chunk = list(itertools.islice(lines, _CHUNK))
             while True:  # once at least: a header without answers is checked too
                 columns = _split_columns(chunk, len(names))
@@ -356,7 +367,7 @@ def as_own_columns(
             f"there is no column {unknown[0]!r}; the columns are "
             f"{', '.join(map(repr, written.values()))}"
         )
-    has_own_names = layout != Layout() or {"id_i", "id_j", "i", "j"}.isdisjoint(named)
+    has_own_names = layout.names_columns or {"id_i", "id_j", "i", "j"}.isdisjoint(named)
     if not has_kind(names):
         layout = _with_own_names(layout, named)
     elif layout.columns is None and layout.kind is None:
@@ -422,14 +433,14 @@ def has_kind(names: Sequence[object]) -> bool:
 
 def _with_own_names(layout: Layout, named: dict[str, Sequence[object]]) -> Layout:
     """Set what is not given to the columns that have names of `Constraints.to_csv`."""
-    columns, answer, annotator, kind = layout
+    columns, answer, annotator, *_ = layout
     for own in (BY_ID, BY_ROW):
         if columns is None and {*own[:2]} <= {*named}:
             is_about_two = all(map(is_missing, named.get(own[2], ())))
             columns = own[:2] if is_about_two else own
     answer = answer or ("answer" if "answer" in named else None)
     annotator = annotator or ("annotator" if "annotator" in named else None)
-    return Layout(columns, answer, annotator, kind)
+    return layout._replace(columns=columns, answer=answer, annotator=annotator)
 
 
 def _reading(
