@@ -172,6 +172,20 @@ def test_counts_share_a_unit():
     assert differ(np.column_stack([counts > 0, rng.lognormal(10, 1, 300).round()]))
 
 
+def test_counts_of_words_that_are_in_nearly_all_texts_share_a_unit():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(20, 400, 200)
+    share = 1 / np.arange(1, 3001)
+    counts = np.stack([rng.multinomial(n, share / share.sum()) for n in lengths])[:, :200] * 1.0
+    assert (counts[:, 0] > 0).mean() > 0.9
+    assert counts.std(axis=0).max() > MAX_DEVIATION_RATIO * np.median(counts.std(axis=0))
+    assert not differ(counts)
+    # Ages beside categories stand out; so do amounts that are no whole numbers.
+    ages = rng.integers(0, 90, 200)
+    assert differ(np.column_stack([counts[:, 50:] > 0, ages]))
+    assert differ(np.column_stack([counts[:, 50:] > 0, rng.gamma(2, 2, 200)]))
+
+
 def test_a_factorial_design_has_units_though_its_columns_are_uncorrelated():
     design = np.array(np.meshgrid(range(5), range(0, 120, 20), range(0, 1200, 300)))
     assert differ(design.reshape(3, -1).T.astype(np.float64))

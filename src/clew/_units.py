@@ -21,9 +21,11 @@ EXACT_CORRELATION = 1e-4
 LEAST_COMPONENTS, MEAN_SQUARE, FROM_ZERO, DECAY = 10, 0.03, 4.0, -0.5
 #: Most columns whose correlations are computed.
 MOST_CORRELATED = 500
-#: See `_are_shares`: share of zeros among all values, and in each column of large deviation; and
-#: the largest ratio of deviations.
+#: See `_are_shares`: share of zeros among all values, and in each column of large deviation; the
+#: largest ratio of deviations; and, of counts of words, share of columns that are never 0, and the
+#: largest ratio of one deviation to the next.
 ZEROS, ZEROS_OF_LARGE, MAX_RATIO_OF_SHARES = 0.5, 0.2, 100.0
+NEVER_ZERO, MAX_STEP_OF_COUNTS = 0.05, 2.5
 #: Rows have the same length if their lengths differ by less than this share, and by less than this
 #: share of the root mean square distance from the mean: a large constant makes lengths alike too.
 SAME_LENGTH, SAME_LENGTH_OF_DISTANCE = 1e-3, 0.05
@@ -161,17 +163,24 @@ def have_own_units(X: Floats, deviation: Floats) -> bool:
     same = min(SAME_LENGTH * length.max(), SAME_LENGTH_OF_DISTANCE * distance)
     has_one_length = bool(np.ptp(length) < same)
     share = deviation / deviation.max()
-    return not (has_one_length or _are_shares(values, share) or _are_components(X, share))
+    return not (has_one_length or _are_shares(X, share) or _are_components(X, share))
 
 
 def _are_shares(X: Floats, deviation: Floats) -> bool:
     """Whether columns look like counts or intensities: from 0 on, and mostly 0."""
-    middle = np.median(deviation)
-    if deviation.max() > MAX_RATIO_OF_SHARES * middle or X.min(axis=0).any():
+    middle, lowest, zeros = np.median(deviation), X.min(axis=0), (X == 0).mean(axis=0)
+    is_rare = zeros.mean() > ZEROS and not (lowest < 0).any()
+    if not is_rare or deviation.max() > MAX_RATIO_OF_SHARES * middle:
         return False
-    zeros = (X == 0).mean(axis=0)
     is_large = deviation > MAX_DEVIATION_RATIO * middle
-    return bool(zeros.mean() > ZEROS and zeros[is_large].min() > ZEROS_OF_LARGE)
+    if not lowest.any() and zeros[is_large].min() > ZEROS_OF_LARGE:
+        return True
+    # Some words are in nearly all texts. Their counts differ little from those of the next ones,
+    # where amounts in a table beside categories stand out.
+    step = np.sort(deviation)[len(deviation) // 2 :]
+    has_no_gap = (step[1:] < MAX_STEP_OF_COUNTS * step[:-1]).all()
+    is_whole = np.array_equal(X, np.rint(X))
+    return bool(is_whole and has_no_gap and (lowest > 0).mean() <= NEVER_ZERO)
 
 
 def _are_components(X: Floats, deviation: Floats) -> bool:

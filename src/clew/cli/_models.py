@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from clew._estimators import Clusterer, ConstrainedClusterer, Estimator
+from clew._limits import WIDE_COLUMNS
 from clew._units import Units
 from clew.cli._rows import Rows, Standardize
 from clew.cluster import (
@@ -81,7 +82,7 @@ def build_model(
     return clusters_of(COPRF(n_trees, mode=mode, trust=trust, n_jobs=jobs))
 
 
-#: Components that sparse features of more columns are reduced to, for methods that need dense ones.
+#: Components that wide sparse features are reduced to, for methods that need dense ones.
 N_COMPONENTS = 100
 
 
@@ -105,7 +106,9 @@ def features_for(
 ) -> Features:
     """Scale features, and bring them to the form that a method takes."""
     if issparse(X):
-        return _from_sparse(model, X, standardize)
+        if X.shape[1] > WIDE_COLUMNS:
+            return _from_wide(model, X, standardize)
+        X = X.toarray()  # a table, whoever wrote it
     if is_scaled:
         return Features(X, False, "features are standardized")
     units = Units.standardized(X, standardize)
@@ -125,14 +128,12 @@ def session_data(items: Rows, standardize: Standardize) -> tuple[dict[str, Any],
     return {"X": features.X, "standardize": features.standardize}, features.note
 
 
-def _from_sparse(model: Estimator, X: csr_array, standardize: Standardize) -> Features:
+def _from_wide(model: Estimator, X: csr_array, standardize: Standardize) -> Features:
     """Scale without centering, which keeps zeros; reduce if the method needs dense features."""
     scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
     how = "divided by their standard deviations" if standardize is True else "used as given"
     if get_tags(model).input_tags.sparse:
         return Features(scaled, False, f"sparse features are {how}")
-    if X.shape[1] <= N_COMPONENTS:
-        return Features(scaled.toarray(), False, f"features are {how}")
     svd = TruncatedSVD(N_COMPONENTS, random_state=0)
     share = f"{N_COMPONENTS} components of a truncated SVD"
     return Features(svd.fit_transform(scaled), False, f"features are {how}, reduced to {share}")

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import clone
 
 from clew import questions
+from clew._limits import WIDE_COLUMNS
 from clew._units import Units
 from clew._validation import Allowed, bad_value, check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
@@ -154,6 +155,8 @@ def _features(
         recipe = TableFeatures(standardize=standardize)
         values = np.asarray(recipe.fit_transform(X), np.float64)
         return values, False if recipe.standardizes_ else standardize
+    if issparse(X) and X.shape[1] > WIDE_COLUMNS and standardize == "auto":
+        standardize = False  # as in `FeatureSpace.fit`
     values = _matrix(X)
     if bad := bad_value(X if hasattr(X, "columns") else values):
         more = "" if hasattr(X, "columns") else ". Missing values may be in a pandas data frame"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, euclidean_distances
 
 from clew import Constraints
+from clew._limits import WIDE_COLUMNS
 from clew._parallel import one_library_thread
-from clew.cluster.guided._features import MAX_WIDTH, N_COMPONENTS, FeatureSpace, principal_axes
+from clew.cli._models import build_model, features_for
+from clew.cluster.guided._features import N_COMPONENTS, FeatureSpace, principal_axes
 from clew.exceptions import InvalidParameterError
+from clew.session._items import session_items
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -74,7 +78,7 @@ def test_few_wide_rows_keep_their_distances(metric, standardize):
     np.testing.assert_allclose(found * (expected.max() / found.max()), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("width", [MAX_WIDTH, WIDTH])
+@pytest.mark.parametrize("width", [WIDE_COLUMNS, WIDTH])
 @pytest.mark.parametrize(("metric", "standardize"), SPACES)
 def test_sparse_features_give_the_columns_of_dense_ones(width, metric, standardize):
     dense = COUNTS[:, :width]
@@ -85,11 +89,33 @@ def test_sparse_features_give_the_columns_of_dense_ones(width, metric, standardi
     np.testing.assert_allclose(*(space.transform(dense) for space in spaces), atol=1e-9)
 
 
+def test_a_sparse_table_is_standardized_as_a_dense_one_in_all_places(fitted):
+    X, y = load_wine(return_X_y=True)
+    for standardize in ("auto", True, False):
+        dense, sparse = (FeatureSpace.fit(Z, standardize=standardize) for Z in (X, csr_array(X)))
+        np.testing.assert_array_equal(sparse.transform(csr_array(X)), dense.transform(X))
+    known = Constraints.from_labels(y, n_pairs=89, error=0.1, random_state=0)
+    assert adjusted_rand_score(y, fitted(csr_array(X), known).labels_) > 0.9
+    for made in (build_model("guided", 3), build_model("dcrc", 3)):
+        dense, sparse = (features_for(made, Z, "auto", is_scaled=False) for Z in (X, csr_array(X)))
+        np.testing.assert_array_equal(sparse.X, dense.X)
+        assert sparse[1:] == dense[1:]
+
+
+def test_wide_sparse_features_are_no_table_in_any_place():
+    X = csr_array(COUNTS * np.geomspace(1, 1e4, WIDTH))
+    as_given = FeatureSpace.fit(X, standardize=False).transform(X)
+    np.testing.assert_allclose(FeatureSpace.fit(X).transform(X), as_given)
+    assert features_for(build_model("guided", 3), X, "auto", is_scaled=False).X is X
+    dense, sparse = (session_items(Z, None, None, None) for Z in (X.toarray(), X))
+    assert (dense.standardize, sparse.standardize) == ("auto", False)
+
+
 def test_narrow_features_stay_as_they_are():
-    X = COUNTS[:, :MAX_WIDTH]
+    X = COUNTS[:, :WIDE_COLUMNS]
     assert FeatureSpace.fit(X).axes is None
     assert FeatureSpace.fit(X).transform(X).shape == X.shape
-    assert FeatureSpace.fit(COUNTS[:, : MAX_WIDTH + 1]).axes is not None
+    assert FeatureSpace.fit(COUNTS[:, : WIDE_COLUMNS + 1]).axes is not None
 
 
 def test_wide_sparse_features_are_never_made_dense(monkeypatch):
@@ -98,7 +124,7 @@ def test_wide_sparse_features_are_never_made_dense(monkeypatch):
     for metric, standardize in SPACES:
         found = FeatureSpace.fit(X, metric, standardize).transform(X)
         assert found.shape == (X.shape[0], found.shape[1])
-        assert found.shape[1] <= MAX_WIDTH < X.shape[1]
+        assert found.shape[1] <= WIDE_COLUMNS < X.shape[1]
 
 
 def test_no_square_overflows():

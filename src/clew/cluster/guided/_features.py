@@ -16,7 +16,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clew._composition import graph_of
-from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
+from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS, WIDE_COLUMNS
 from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, Units
 from clew.cluster.guided._cuts import ward_of
@@ -38,8 +38,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Metric = Literal["euclidean", "cosine"]
 
-#: Features of more than `MAX_WIDTH` columns are replaced by `N_COMPONENTS` principal components.
-MAX_WIDTH: Final = 256
+#: Features of more than `WIDE_COLUMNS` columns are replaced by so many principal components.
 N_COMPONENTS: Final = 100
 #: Discriminants are those of one principal component for each so many rows, within these bounds.
 ROWS_A_COMPONENT, COMPONENTS = 10, (10, 100)
@@ -291,12 +290,12 @@ class FeatureSpace(NamedTuple):
     ) -> Self:
         """Choose units and principal axes of X, (n_samples, n_features).
 
-        Wide sparse features are never made dense. Time O(nnz·r), memory O((n + d)·r) for r
-        components.
+        Sparse features are treated as dense ones, unless they are wide: these are never made dense,
+        and standardized only if that is True. Time O(nnz·r), memory O((n + d)·r) for r components.
         """
-        is_wide = X.shape[1] > MAX_WIDTH
+        is_wide = X.shape[1] > WIDE_COLUMNS
         if issparse(X) and not is_wide:
-            return cls.fit(_dense(X), metric, standardize is True, seed)
+            return cls.fit(_dense(X), metric, standardize, seed)
         if metric == "cosine" or issparse(X):
             units = _units_that_keep_zeros(X, is_standardized=standardize is True)
         else:
