@@ -157,7 +157,9 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 def check_matrix(X: Any, **checks: Any) -> Any:
     """Validate the features given to a function: finite, two-dimensional, at least two rows."""
     with FILTERS, bad_values_named(X):
-        return check_array(X, **{"dtype": np.float64, "ensure_min_samples": 2} | checks)
+        return check_array(
+            X, **{"dtype": np.float64, "order": "C", "ensure_min_samples": 2} | checks
+        )
 
 
 @contextmanager

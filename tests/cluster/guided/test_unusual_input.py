@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -30,6 +32,14 @@ def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
         np.testing.assert_array_equal(model.probabilities_, other.probabilities_)
         assert model.scores_ == other.scores_
         assert model.error_interval_ == other.error_interval_
+
+
+def test_the_order_of_values_in_memory_does_not_matter(fitted, blobs):
+    X = np.random.default_rng(0).normal(size=(60, 40)) + np.repeat(blobs.X, 20, axis=1)
+    of_rows = fitted(X, blobs.known)
+    for other in (np.asfortranarray(X), pd.DataFrame(X), csr_array(X)):
+        found = fitted(other, blobs.known)
+        np.testing.assert_array_equal(found.probabilities_, of_rows.probabilities_)
 
 
 @pytest.mark.parametrize("with_answers", [False, True])

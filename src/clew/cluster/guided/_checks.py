@@ -80,7 +80,7 @@ def checked_features(model: FittedGroups, X: Any, *, reset: bool = True) -> Any:
         return _features_of_table(model, X, reset=reset)
     try:
         checked = check_data(
-            model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
+            model, X, reset=reset, accept_sparse="csr", dtype=np.float64, order="C",
             ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
     except ValueError as error:
