@@ -208,6 +208,23 @@ def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run
     assert len(doubted) == n_wrong > 5
 
 
+def test_pairs_that_a_person_called_both_ways_are_counted(run, X, here):
+    known = Constraints.from_labels(BLOBS, 60, random_state=0)
+    asked = np.column_stack([known.pairs, known.pair_answers])
+    turned = np.column_stack([known.pairs[:, ::-1], 1 - known.pair_answers])
+    pairs = np.vstack([asked, turned, asked[:5], turned[5:7]])
+    who = ["ann"] * 120 + ["bob"] * 7
+    Constraints(30, pairs=pairs, pair_annotators=who).to_csv("said.csv")
+    done = run(X, "-c", "said.csv", "-o", "g.csv", fast=False)
+    assert "60 pairs are called both same and different by the same person" in done.stderr
+    assert "the answers look random: these are groups by features alone" in done.stderr
+    assert "chose 3 groups, by features\n" in done.stderr
+    Constraints(30, pairs=pairs[:60]).to_csv("said.csv")
+    done = run(X, "-c", "said.csv", "-o", "g.csv", fast=False)
+    assert "both" not in done.stderr
+    assert "random" not in done.stderr
+
+
 def test_doubtful_rows_are_named_with_the_place_of_their_reasons(run, X, here, answers):
     file = answers(*(f"0 {row} same" for row in range(10, 17)))
     done = run(X, "-k", 3, "-c", file, "--method", "pckmeans", "-o", "g.csv", fast=False)
@@ -265,6 +282,7 @@ def test_json_sums_up(run, X, answers):
         "doubtful_rows": 0,
         "answers": 2,
         "violated": 0,
+        "both_ways": 0,
         "doubted": 0,
         "error_interval": None,
         "annotators": None,

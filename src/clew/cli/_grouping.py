@@ -288,6 +288,7 @@ def summarize(
         "doubtful_rows": int(groups.is_doubtful.sum()),
         "answers": len(answers),
         "violated": n_violated(groups.label, answers),
+        "both_ways": _n_both_ways(answers),
         "alternatives": [
             {"groups": other.n_clusters, "violated": n_violated(other.labels, answers)}
             for other in getattr(model, "alternatives_", ())
@@ -298,6 +299,16 @@ def summarize(
         "error_interval": interval,
         "annotators": rates,
     }
+
+
+def _n_both_ways(answers: Constraints) -> int:
+    """Count pairs of rows that one person called both same and different."""
+    counts = (answers.pair_answers >= 0) & (answers.pair_weights > 0)
+    said = np.column_stack(
+        [np.sort(answers.pairs, axis=1), answers.pair_annotators, answers.pair_answers]
+    )[counts]
+    different = np.unique(said, axis=0)
+    return len(different) - len(np.unique(different[:, :3], axis=0))
 
 
 def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Model) -> None:
@@ -315,7 +326,7 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
             how = "how much nearer some rows are to each other than to all others"
         elif summary["features"] == 0:
             how = "answers"
-        elif summary["error_rate"] is not None:
+        elif summary["error_rate"] is not None and getattr(model, "regime_", "") != "features":
             how = "answers and features"
         else:
             how = "features"
@@ -323,7 +334,7 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Mod
     if line := about_numbers_of(summary):
         words.say(line)
     if job.constraints is not None:
-        _print_answers(words, job, summary)
+        _print_answers(words, job, summary, model)
     for path in job.outputs:
         words.say(f"wrote {path}")
 
@@ -342,7 +353,7 @@ def say_doubtful(words: Words, job: Job, groups: Groups, id_of: Callable[[int], 
     words.say(f"{n_doubtful}: {named}; the column doubt_reason of {where} says why")
 
 
-def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+def _print_answers(words: Words, job: Job, summary: Mapping[str, Any], model: Model) -> None:
     if not summary["answers"]:
         words.say(f"{job.constraints} has no answers: these are groups by features alone")
         return
@@ -351,8 +362,17 @@ def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
         f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful{where}; "
         f"the groups go against {summary['violated']:,}"
     )
+    if n_both := summary["both_ways"]:
+        verb = "is" if n_both == 1 else "are"
+        words.say(
+            f"{counted(n_both, 'pair')} {verb} called both same and different by the same person: "
+            "of these answers, half are wrong"
+        )
     if summary["error_rate"] is not None:
         words.say(_about_wrong_answers(summary))
+        regime: Any = getattr(model, "regime_", "")
+        if regime == "features":
+            words.say(f"{regime.reason}: these are groups by features alone")
     elif job.method == "guided":
         words.say("no answer has a weight above 0 and says same or different")
     else:

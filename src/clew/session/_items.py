@@ -155,7 +155,8 @@ def _features(
         recipe = TableFeatures(standardize=standardize)
         values = np.asarray(recipe.fit_transform(X), np.float64)
         return values, False if recipe.standardizes_ else standardize
-    if issparse(X) and X.shape[1] > WIDE_COLUMNS and standardize == "auto":
+    is_wide = bool(issparse(X)) and X.shape[1] > WIDE_COLUMNS
+    if is_wide and standardize == "auto":
         standardize = False  # as in `FeatureSpace.fit`
     values = _matrix(X)
     if bad := bad_value(X if hasattr(X, "columns") else values):
