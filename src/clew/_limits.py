@@ -19,9 +19,6 @@ MANY_ROWS = 5_000
 ANCHOR_ROWS = 5_000
 #: Up to this number of rows, E2CP propagates answers to all pairs by default: O(n³).
 DENSE_PROPAGATION_ROWS = 2_000
-#: Features of more columns are wide: those that are sparse are never made dense, and are no table,
-#: whose columns have units of their own.
-WIDE_COLUMNS = 256
 #: Rows in a block, in memory or of a Dask array: sums over blocks do not depend on threads.
 BLOCK_ROWS = 65_536
 #: Number of answered checks that an estimate of the quality of groups needs.

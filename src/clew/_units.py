@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 #: Features may be in different units if their largest standard deviation exceeds the median by this
 #: factor.
 MAX_DEVIATION_RATIO = 5.0
+#: Features of more columns are wide: those that are sparse are never made dense, and are no table.
+WIDE_COLUMNS = 256
 #: See `_are_components`: largest correlation of exact components, in single precision; number of
 #: columns, mean squared correlation, median of |mean| in standard errors, and rank correlation of
 #: deviation and column number, of components computed from other rows.

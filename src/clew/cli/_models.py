@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from clew._estimators import Clusterer, ConstrainedClusterer, Estimator
-from clew._limits import WIDE_COLUMNS
-from clew._units import Units
+from clew._units import WIDE_COLUMNS, Units
 from clew.cli._rows import Rows, Standardize
 from clew.cluster import (
     DCRC,

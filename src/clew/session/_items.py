@@ -13,8 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import clone
 
 from clew import questions
-from clew._limits import WIDE_COLUMNS
-from clew._units import Units
+from clew._units import WIDE_COLUMNS, Units
 from clew._validation import Allowed, bad_value, check_matrix, is_dask, seems_distances
 from clew._warnings import silenced, warn
 from clew.answers import AUTO_KINDS, QUESTION_KINDS, Answer, Edit, Kind, Question, as_kind, items_of

@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, euclidean_distances
 
 from clew import Constraints
-from clew._limits import WIDE_COLUMNS
 from clew._parallel import one_library_thread
+from clew._units import WIDE_COLUMNS
 from clew.cli._models import build_model, features_for
 from clew.cluster.guided._features import N_COMPONENTS, FeatureSpace, principal_axes
 from clew.exceptions import InvalidParameterError

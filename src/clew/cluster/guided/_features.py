@@ -16,9 +16,9 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from clew._composition import graph_of
-from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS, WIDE_COLUMNS
+from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
 from clew._parallel import Once, in_threads
-from clew._units import LEAST_DEVIATION, Units
+from clew._units import LEAST_DEVIATION, WIDE_COLUMNS, Units
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._gaps import Gaps, Pieces
 from clew.cluster.guided._latent_classes import Categories, columns_without_order
