@@ -35,6 +35,7 @@ from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
 from clew.cluster.guided._latent_classes import Categories
+from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import (
     SETTINGS,
     AnswerModel,
@@ -208,6 +209,7 @@ class _Search:
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
         self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
+        self._one_kind = OneKind.of(rows, answers)
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
 
     def few(self, n: int) -> int:
@@ -236,6 +238,9 @@ class _Search:
             share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
             far = np.log(found.n_clusters / self.number_alone) ** 2
             found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
+        if self._one_kind is not None:
+            of_choice = self._one_kind.log_evidence(found.labels, found.error)
+            found = replace(found, energy=found.energy + of_choice)
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found

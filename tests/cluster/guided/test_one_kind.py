@@ -1,0 +1,33 @@
+"""Answers that are all "same", or all "different"."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.neighbors import NearestNeighbors
+
+from clew import Constraints, GuidedClustering
+from clew.metrics import adjusted_rand_score
+
+
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_random_pairs_of_one_kind_find_the_number_of_groups(kind: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    pairs = getattr(Constraints.from_labels(y, 600, random_state=3), kind)[:150]
+    answers = Constraints.from_pairs(**{kind: pairs}, n_samples=len(y))
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert found.n_clusters_ == 3
+    assert adjusted_rand_score(y, found.labels_) > 0.85
+
+
+def test_links_between_near_rows_split_no_group() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(180) % 3
+    X = 4 * rng.normal(size=(3, 5))[y] + rng.normal(size=(180, 5))
+    near = NearestNeighbors(n_neighbors=6).fit(X).kneighbors(return_distance=False)
+    pairs = [(i, j) for i, of in enumerate(near) for j in of[1:5] if y[i] == y[j]]
+    answers = Constraints.from_pairs(must_link=rng.permutation(pairs)[:150], n_samples=180)
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert found.n_clusters_ == 3
+    assert adjusted_rand_score(y, found.labels_) > 0.95
