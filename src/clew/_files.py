@@ -6,6 +6,7 @@ here: tables, answers, ids, classes and lists of texts. What is delimited is quo
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -41,8 +42,10 @@ UTF16: Final = {
 }
 #: What users can do besides, where a parameter names the encoding.
 NAME_ENCODING: Final = (
-    ", or name its encoding (latin-1 in many older files; --encoding in commands)"
+    ", or name its encoding (cp1252 in many files of Windows; --encoding in commands)"
 )
+#: Bytes that latin-1 has no characters for; in cp1252 some are €, dashes and quotation marks.
+NOT_LATIN1: Final = re.compile(rb"[\x80-\x9f]")
 GZIP: Final = b"\x1f\x8b"
 #: A spreadsheet interprets a field that begins with one of these as a formula, if it is no number.
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -60,21 +63,34 @@ def content_of(path: str | os.PathLike[str]) -> bytes:
         raise FileFormatError(f"{path} cannot be unpacked as gzip: {error}") from error
 
 
-def decoded(content: bytes, encoding: str | None, advice: str = NAME_ENCODING) -> str:
-    """Return the text of a file, by default UTF-8 or UTF-16; errors begin with the line."""
+def decoded(
+    content: bytes, encoding: str | None, advice: str = NAME_ENCODING, *, is_cut: bool = False
+) -> str:
+    """Return the text of a file, by default UTF-8 or UTF-16; errors begin with the line.
+
+    `is_cut`: the file goes on, and its last character may be cut in two.
+    """
     if encoding is None:
         encoding = utf16_of(content) or "utf-8-sig"
     try:
-        return content.decode(encoding)
+        codec = codecs.lookup(encoding)
+        if codec.name == "iso8859-1" and (other := NOT_LATIN1.search(content)):
+            raise FileFormatError(
+                f"line {_line_at(content, other.start())}: byte 0x{other[0][0]:02x} is no "
+                f"character of {encoding}; cp1252 is likely, the encoding of Windows"
+            )
+        return codecs.getincrementaldecoder(encoding)().decode(content, final=not is_cut)
     except LookupError as error:
-        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or latin-1") from error
+        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or cp1252") from error
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
         raise FileFormatError(
-            f"line {line}: byte 0x{byte:02x} is not valid {encoding.removesuffix('-sig')}; save "
-            f"the file as UTF-8{advice}"
+            f"line {_line_at(content, error.start)}: byte 0x{content[error.start]:02x} is not "
+            f"valid {encoding.removesuffix('-sig')}; save the file as UTF-8{advice}"
         ) from error
+
+
+def _line_at(content: bytes, position: int) -> int:
+    return content.count(b"\n", 0, position) + 1
 
 
 def utf16_of(content: bytes) -> str | None:

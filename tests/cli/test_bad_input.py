@@ -110,10 +110,17 @@ def test_table_with_a_fault(run, here, text, words):
 
 def test_table_in_another_encoding(run, here):
     (here / "t.csv").write_bytes(b"a,b\n1,2\n3,\xff\n")
-    assert_refused(run("t.csv", "-k", 1), "line 3", "UTF-8", "latin-1")
+    assert_refused(run("t.csv", "-k", 1), "line 3", "UTF-8", "cp1252")
     done = run("t.csv", "-k", 1, "--encoding", "latin-1")
     assert done.exit_code == 0, done.output
     assert_refused(run("t.csv", "-k", 1, "--encoding", "klingon"), "no encoding 'klingon'")
+    (here / "letters").mkdir()
+    (here / "letters" / "a.txt").write_bytes("Blüte".encode("cp1252"))
+    assert_refused(
+        run("letters", "-k", 1, "--encoding", "cp1252"),
+        "are for tables; texts in a folder",
+        "UTF-8",
+    )
 
 
 @pytest.mark.parametrize(

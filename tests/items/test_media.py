@@ -195,10 +195,15 @@ def test_texts_are_bounded_and_must_be_text(tmp_path):
     (tmp_path / "long.txt").write_text("ä" * 900_000, encoding="utf-8")
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\x00\xff\x81")
     (tmp_path / "utf16.txt").write_bytes("hello".encode("utf-16"))
+    (tmp_path / "long16.txt").write_bytes(("ä" * 900_000).encode("utf-16"))
+    (tmp_path / "windows.txt").write_bytes(("ä" * 900_000).encode("cp1252"))
     media = Media(tmp_path)
     assert media.text(Item("a", "text", text="<b>as it is</b>")) == "<b>as it is</b>"
     assert media.text(Item("l", "text", path="long.txt")) == "ä" * 100_000
     assert media.text(Item("u", "text", path="utf16.txt")) == "hello"
+    assert media.text(Item("v", "text", path="long16.txt")) == "ä" * 100_000
+    with pytest.raises(ClewError, match=r"windows\.txt: line 1: .*; save the file as UTF-8$"):
+        media.text(Item("w", "text", path="windows.txt"))
     with pytest.raises(ClewError, match=r"bad\.txt"):
         media.text(Item("b", "text", path="bad.txt"))
 

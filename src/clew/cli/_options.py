@@ -175,7 +175,7 @@ TABLE_OPTIONS = (
         help="Whether the first line of a table holds column names.  [default: recognized]",
     ),
     click.option(
-        "--encoding", metavar="NAME", help="Encoding of a table, such as latin-1.  [default: UTF-8]"
+        "--encoding", metavar="NAME", help="Encoding of a table, such as cp1252.  [default: UTF-8]"
     ),
 )
 JOBS = click.option(

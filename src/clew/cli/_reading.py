@@ -193,7 +193,10 @@ def images_of(job: RowsJob, words: Words) -> Rows:
     if job.ids is not None:
         raise FileFormatError(f"{folder}: images are named by their paths; leave --ids out")
     if (job.format, job.columns_wanted) != (Format(), Columns()):
-        raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
+        raise FileFormatError(
+            f"{folder} is a folder, and options about columns, separators and encodings are for "
+            "tables; texts in a folder are in UTF-8"
+        )
     kind = kind_of_folder(folder)
     if kind != "image":
         return _of_media(job, words, read_collection(folder, kind=kind, n_jobs=job.jobs))

@@ -205,11 +205,11 @@ class Media:
         path = self.path(item)
         if path.stat().st_size > 4 * MOST_CHARACTERS:
             with path.open("rb") as file:
-                content = file.read(4 * MOST_CHARACTERS)
-            # The last character may be cut in two.
-            return content.decode("utf-8", "ignore").lstrip("\ufeff")[:MOST_CHARACTERS]
+                content, is_cut = file.read(4 * MOST_CHARACTERS), True
+        else:
+            content, is_cut = content_of(path), False
         try:
-            return decoded(content_of(path), None)[:MOST_CHARACTERS]
+            return decoded(content, None, advice="", is_cut=is_cut)[:MOST_CHARACTERS]
         except FileFormatError as error:
             raise FileFormatError(f"{item.path}: {error}") from error
 
