@@ -69,6 +69,23 @@ def test_an_answer_by_column_is_recognized_beside_other_columns(tmp_path):
         Constraints.read_csv(unclear, kind="odd_one_out")
 
 
+@pytest.mark.parametrize("name", ["stim_{}", "{} image", "Bild-{}"])
+def test_an_answer_may_be_a_part_of_the_name_of_a_column(tmp_path, name):
+    columns = [name.format(side) for side in ("left", "middle", "right")]
+    text = BY_COLUMN.replace("left,middle,right", ",".join(columns))
+    for options in ({}, {"columns": columns, "kind": "odd_one_out"}):
+        said = read(tmp_path, text, **options)
+        assert said.odd_one_out.tolist() == ROWS
+        assert said.odd_one_out_answers.tolist() == [1, 0, 2]
+    text = text.replace("heron,wren,left", "heron,wren,right").replace("Middle", "MIDDLE")
+    said = read(tmp_path, text, columns=columns, kind="triplet")
+    assert said.triplet_answers.tolist() == [0, 1, 1]
+    text = text.replace("right,6", "left,6")
+    unclear = write(tmp_path, text.replace(",rt", ",rt left"))
+    with pytest.raises(FileFormatError, match=r"line 1: .*is not clear.*'rt left'"):
+        Constraints.read_csv(unclear)
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_an_answer_by_position_is_recognized(tmp_path, first):
     text = BY_COLUMN.replace("Middle", str(1 + first)).replace("left,6", f"{first},6")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -391,8 +392,8 @@ def as_own_columns(
     items, answer, annotator = read
     texts = [[_text(value) for value in named[name]] for name in items]
     said = [_text(value) for value in named[answer]]
-    if layout.kind is None or as_record_kind(layout.kind) == "odd_one_out":
-        said = _by_column(items, texts, said)
+    has_codes = layout.kind is None or as_record_kind(layout.kind) == "odd_one_out"
+    said = _by_column(items, texts, said, has_codes=has_codes)
     kind = _kind(layout, texts, said, items)
     if kind == "pair":
         said = [YES_NO.get(_plain(one), one) for one in said]
@@ -470,11 +471,19 @@ def _one_of(
     return [_plain_name(given)] if given else [name for name in usual if name in named]
 
 
-def _by_column(items: list[str], texts: list[list[str]], said: list[str]) -> list[str]:
-    """Replace positions, 1 to 3 or 0 to 2, by names of columns, unless they are the items' ids."""
-    first = _first_code(said) if len(items) == 3 else None
-    if first is None or _are_of_rows(said, list(zip(*texts, strict=True))):
+def _by_column(
+    items: list[str], texts: list[list[str]], said: list[str], *, has_codes: bool
+) -> list[str]:
+    """Replace positions, 1 to 3 or 0 to 2, and parts of names by names of columns.
+
+    Answers that are ids of the items stay.
+    """
+    if len(items) != 3 or _are_of_rows(said, list(zip(*texts, strict=True))):
         return said
+    first = _first_code(said) if has_codes else None
+    if first is None:
+        named = _columns_named(said, items)
+        return [named.get(_plain(one), one) for one in said]
     names = {f"{first + at}{end}": name for at, name in enumerate(items) for end in ("", ".0")}
     return [names.get(one, one) for one in said]
 
@@ -514,9 +523,20 @@ def _items(rest: dict[str, list[str]], answers: Sequence[object]) -> list[str]:
     words = {_plain(one) for one in said}
     if words <= {*ANSWER_WORDS["pair"], *YES_NO} and len(rest) == 2:
         return list(rest) if words else []
-    by_column = words - NO_ITEM
-    items = [name for name in rest if _plain(name) in by_column or len(rest) == 3]
-    return items if by_column <= {*map(_plain, items)} and len(items) == 3 else []
+    named = _columns_named(said, list(rest))
+    items = [name for name in rest if name in named.values() or len(rest) == 3]
+    return items if {*named} == words - NO_ITEM and len(items) == 3 else []
+
+
+def _columns_named(said: list[str], names: list[str]) -> dict[str, str]:
+    """Return the column that each answer names, in whole or by a part, as left does stim_left."""
+    found = {}
+    for word in {_plain(one) for one in said} - NO_ITEM:
+        parts = [name for name in names if word in re.split(r"[\W_]+", name)]
+        columns = [name for name in names if _plain(name) == word] or parts
+        if len(columns) == 1:
+            found[word] = columns[0]
+    return found if len({*found.values()}) == len(found) else {}
 
 
 def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[str]) -> str:
@@ -533,7 +553,7 @@ def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[s
             f"{items[2]!r} is empty in some answers: add a column 'kind', which says what was asked"
         )
     is_first = (
-        one == text or _plain(one) in (items[0], "third", "all_alike")
+        one == text or _plain(one) in (_plain(items[0]), "third", "all_alike")
         for text, one in zip(texts[0], said, strict=True)
     )
     if any(is_first):  # no answer to "is the first more like the second or the third?"
