@@ -21,10 +21,10 @@ from hypothesis import settings
 # Shells let background jobs ignore Ctrl-C, and these tests and their processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples in every run, the first half of them in `make test`; no deadline, because the
+# The same examples in every run, the first quarter of them in `make test`; no deadline, because the
 # first call of a kernel compiles it.
 settings.register_profile("all", deadline=None, derandomize=True)
-settings.register_profile("half", settings.get_profile("all"), max_examples=50)
+settings.register_profile("quarter", settings.get_profile("all"), max_examples=25)
 
 # With so many tests, the garbage collector goes through millions of objects again and again: it is
 # off while tests are collected, and leaves these objects out afterwards.
@@ -66,7 +66,7 @@ class Protocol:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Surround tests outside of this folder too."""
-    settings.load_profile("half" if "not slow" in config.option.markexpr else "all")
+    settings.load_profile("quarter" if "not slow" in config.option.markexpr else "all")
     config.pluginmanager.register(Protocol())
 
 
@@ -115,7 +115,10 @@ def _searches(request: pytest.FixtureRequest, n_sampled: int) -> Iterator[None]:
     if "not slow" not in request.config.option.markexpr:
         yield
         return
-    with few_partitions(n_sampled):
+    from clew.questions import _pair_order
+
+    with few_partitions(n_sampled), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_pair_order, "N_RUNS", 20)
         yield
 
 

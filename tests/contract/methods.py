@@ -70,7 +70,7 @@ GUIDED = [
     (ConsensusKNN(), set()),
     (ConsensusKNN(COPRF(n_trees=8), random_state=0), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2), {"pairs", "dont_know"}),
-    (HACC(2, random_state=0), {"pairs", "dont_know"}),
+    (HACC(2, n_runs=10, random_state=0), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2, linkage="ward"), {"pairs", "dont_know"}),
     (CorrelationClustering(2, random_state=0), {"pairs", "dont_know"}),
     (COPKMeans(2, random_state=0), {"pairs", "dont_know"}),
@@ -100,11 +100,14 @@ GUIDED = [
         ),
         {"pairs", "dont_know"},
     ),
-    (DCRC(2, random_state=0), set(ALL)),
+    (DCRC(2, n_init=2, random_state=0), set(ALL)),
     (GuidedClustering(2, random_state=0), set(ALL)),
     (GuidedClustering(random_state=0), set(ALL)),
     (GuidedClustering(2, pool=FAST_POOL, scale="anchors", n_anchors=20, random_state=0), set(ALL)),
-    (DCRC(2, epsilon="annotators", kernel="adaptive", init="kmeans", random_state=0), set(ALL)),
+    (
+        DCRC(2, epsilon="annotators", kernel="adaptive", init="kmeans", n_init=2, random_state=0),
+        set(ALL),
+    ),
 ]
 #: Methods that take features alone.
 UNGUIDED = [

@@ -140,8 +140,8 @@ def test_checks_of_data_do_not_change_the_warning_filters(method):
     before = list(warnings.filters)
     # The second check begins during the first, and would end after it.
     overlapping(
-        lambda: clone(method).fit(Slow(0.2)),
-        lambda: (time.sleep(0.1), clone(method).fit(Slow(0.4))),
+        lambda: clone(method).fit(Slow(0.05)),
+        lambda: (time.sleep(0.025), clone(method).fit(Slow(0.1))),
     )
     assert list(warnings.filters) == before
 

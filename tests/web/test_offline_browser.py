@@ -41,13 +41,14 @@ def test_a_retry_does_not_move_the_focus(make_site: Any, visit: Any) -> None:
     ann.asked()
     ann.expects("net::ERR_FAILED")
     tries: list[str] = []
-    ann.page.route("**/api/v1/**", lambda route: (tries.append(route.request.url), route.abort()))
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    ann.page.on("request", lambda r: "lease" in r.url and tries.append(r.url))
     while ann.page.locator(".state").count() == 0:
         ann.press("1")
     undo = ann.page.locator(".state button")
     undo.focus()
     before = len(tries)
-    while len(tries) < before + 3:
+    while len(tries) < before + 1:
         ann.page.wait_for_timeout(50)
     ann.page.wait_for_timeout(100)
     assert undo.evaluate("one => document.activeElement === one")
@@ -90,7 +91,7 @@ def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
 def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visit: Any) -> None:
     """When all questions that were held are answered, there is still a button for it."""
     site = make_site()
-    pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(1, 5)]
+    pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in (1, 2)]
     site.store.replace_pool(map(Suggestion, pairs))
     ann = visit(site)
     ann.expects("net::ERR_INTERNET_DISCONNECTED")
@@ -109,8 +110,8 @@ def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visi
     ann.press("2")
     ann.page.context.set_offline(False)
     ann.page.locator("#saved", has_text="All answers saved").wait_for()
-    ann.saved(4)
-    assert [one.value for one in site.standing()] == [SAME] * 3 + [DIFFERENT]
+    ann.saved(2)
+    assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
 @pytest.mark.slow

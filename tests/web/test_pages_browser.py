@@ -28,6 +28,11 @@ SCRIPT = Path(__file__).parents[2] / "src/clew/web/static/patterns.js"
 STATES = tuple(
     re.findall(r"'(\w+)'", re.search(r"STATES = \[(.*?)\]", SCRIPT.read_text(), re.S)[1])
 )  # type: ignore[index]
+#: A symbol of the sprite with the id of a button would be found in place of the button.
+TWICE = """() => {
+    const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
+    return ids.filter((id, at) => ids.indexOf(id) !== at);
+}"""
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
@@ -98,7 +103,7 @@ def settle(page: Any, path: str) -> None:
     "look", ["small", *(pytest.param(one, marks=pytest.mark.slow) for one in ("light", "dark"))]
 )
 def test_pages(full: Any, visit: Any, axe: str, look: str) -> None:
-    """No page has a violation, scrolls sideways, or logs an error."""
+    """No page has a violation or an id twice, scrolls sideways, or logs an error."""
     ann = visit(full, reduced_motion="reduce", **LOOKS[look])
     ann.expects("/nothing-here")
     for path in PAGES:
@@ -107,6 +112,7 @@ def test_pages(full: Any, visit: Any, axe: str, look: str) -> None:
         check(ann.page, axe, f"{path} {look}")
         assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         assert ann.page.locator("h1").count() == 1, path
+        assert ann.page.evaluate(TWICE) == [], path
 
 
 STATE_PATHS = (
@@ -239,6 +245,7 @@ def test_pages_without_anything(make_site: Any, visit: Any, axe: str, look: str)
         ann.page.wait_for_timeout(150)
         check(ann.page, axe, f"{path} of an empty project")
         assert ann.page.locator("h1").count() == 1, path
+        assert ann.page.evaluate(TWICE) == [], path
         assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     guest = visit(site, "", reduced_motion="reduce", **LOOKS[look])
     guest.expects("status of 401", "status of 404")

@@ -1,4 +1,4 @@
-"""What all pages share: one element for each id, and a menu that opens on small screens."""
+"""What pages share: a menu that opens on small screens, and what is asked before it is done."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.browser
-TWICE = """() => {
-  const ids = [...document.querySelectorAll('[id]')].map(one => one.id);
-  return ids.filter((id, at) => ids.indexOf(id) !== at);
-}"""
-
-
-def test_no_id_is_there_twice(site: Any, visit: Any) -> None:
-    """A symbol of the sprite with the id of a button would be found in place of the button."""
-    ann = visit(site)
-    for path in ("/ask", "/groups", "/groups/1", "/map", "/review", "/progress", "/people"):
-        assert ann.go(path).evaluate(TWICE) == [], path
 
 
 def test_the_menu_opens_on_a_phone(site: Any, visit: Any) -> None:

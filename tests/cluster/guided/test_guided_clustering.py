@@ -211,10 +211,10 @@ def test_few_answers_about_many_groups_are_not_taken_for_identities(
 @pytest.mark.parametrize("n_clusters", [None, pytest.param(10, marks=pytest.mark.slow)])
 def test_few_answers_with_wrong_ones_do_not_break_up_groups(n_clusters):
     X, y = load_digits(return_X_y=True)
-    chosen = np.random.RandomState(0).permutation(len(y))[:500]
-    known = Constraints.from_labels(y[chosen], n_pairs=100, error=0.1, random_state=1)
+    chosen = np.random.RandomState(0).permutation(len(y))[:300]
+    known = Constraints.from_labels(y[chosen], n_pairs=60, error=0.1, random_state=1)
     model = GuidedClustering(n_clusters, random_state=0).fit(X[chosen], constraints=known)
-    assert score(model, y[chosen]) > 0.65  # .45 and .47 if coherence has no weight
+    assert score(model, y[chosen]) > 0.62  # .47 if coherence has no weight
 
 
 def test_the_number_is_uncertain_if_answers_do_not_determine_it():
