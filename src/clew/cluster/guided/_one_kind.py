@@ -26,7 +26,7 @@ N_ANSWERS, N_ROWS, N_PAIRS = 200, 100, 20
 #: Prior probability that only answers of one kind were recorded.
 PRIOR = 0.02
 #: Share of this evidence that counts: groups follow the pairs, too, and fall apart around them.
-COUNTED = 0.9
+COUNTED = 0.8
 
 
 @dataclass(frozen=True, eq=False)
