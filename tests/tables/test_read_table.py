@@ -240,7 +240,7 @@ def test_encodings(read):
         read(text.encode("latin-1"))
     amounts = "a,amount\n1,2 €\n2,3 €\n".encode("cp1252")
     assert read(amounts, encoding="cp1252").frame["amount"].tolist() == [2, 3]
-    # Python reads € as a control character, and the price would be words.
+    # Python reads € as a control character, and the amount would be words.
     with pytest.raises(FileFormatError, match=r"line 2: byte 0x80 is no .* latin1; cp1252 is"):
         read(amounts, encoding="latin1")
     with pytest.raises(FileFormatError, match="no encoding 'klingon'"):
