@@ -17,7 +17,7 @@ import secrets
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -253,6 +253,23 @@ def quoted(value: object) -> str:
         text = f"'{text}"
     is_plain = text == text.strip() and not any(mark in text for mark in '",;\t\r\n')
     return text if is_plain else '"' + text.replace('"', '""') + '"'
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Format a table as CSV: true and false as words, floats with four decimals, lists as JSON."""
+    lines = [",".join(header)]
+    lines += [",".join(map(_field, row)) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return quoted(json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value)
 
 
 def unquoted(text: str) -> str:

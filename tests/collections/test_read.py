@@ -251,7 +251,9 @@ def test_vectors_beside_media(photos):
     (photos / "d.png").write_bytes((photos / "b.png").read_bytes())
     with pytest.raises(InvalidDataError, match=r"3 rows for 4 items \(1 are left out\)"):
         read_collection(photos, vectors=photos.parent / "X.npy")
-    with pytest.raises(InvalidDataError, match=r"no row for 1 of 4 items, such as 'd.png'"):
+    with pytest.raises(
+        InvalidDataError, match=r"1 of 4 items have no row in .*, such as 'd.png'; give"
+    ):
         read_collection(photos, vectors=photos.parent / "X.npz")
 
 

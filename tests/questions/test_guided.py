@@ -147,7 +147,6 @@ def test_readings_agree_with_the_truth_once_it_is_known():
     assert np.mean((p > 0.5) == (y[i] == y[j])) > 0.99
     assert strategy.expected_jaccard() > 0.8
     assert strategy.error_rate() < 0.03
-    assert K <= strategy.n_cores() <= 2 * K < Guided(random_state=0).start(X).n_cores()
 
 
 def test_wrong_answers_are_the_most_doubtful():

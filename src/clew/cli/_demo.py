@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering
 
+from clew._files import csv_text
 from clew._parallel import in_threads, one_library_thread
 from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
 from clew.cli._groups import Groups, doubtful_csv, find_groups, groups_csv
 from clew.cli._options import add_collection
-from clew.cli._outputs import check_folder, csv_text, write_folder
+from clew.cli._outputs import check_folder, write_folder
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import Rows
 from clew.cli._words import Advance, Words, counted

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew._files import group_title
+from clew._files import csv_text, group_title
 from clew.answers import ANSWER_WORDS, KINDS, ORIGINS, Kind
 from clew.cli._models import Model
-from clew.cli._outputs import csv_text
 from clew.cli._words import counted, wrong_with
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._explain import Explanation, GivenAnswer, about_nearest, explanation

@@ -1,4 +1,4 @@
-"""Files that are written together or not at all, and CSV without formulas."""
+"""Files that are written together or not at all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
 import click
 
-from clew._files import atomic_write, quoted
+from clew._files import atomic_write
 from clew.cli._words import uninterrupted
 from clew.exceptions import InvalidParameterError
 
@@ -150,21 +150,6 @@ def _keep(files: Mapping[Path, str | bytes]) -> Path | None:
             continue
         return folder
     return None
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Format a table as CSV: true and false as words, floats with four decimals."""
-    lines = [",".join(header)]
-    lines += [",".join(_field(value) for value in row) for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _field(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return quoted(value)
 
 
 def write_folder(

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew._files import array_errors, content_of, text_of
+from clew._files import array_errors, content_of, csv_text, text_of
 from clew.answers import Kind, SecondsModel
 from clew.cli._models import session_data
-from clew.cli._outputs import check_writable, csv_text, write_or_keep
+from clew.cli._outputs import check_writable, write_or_keep
 from clew.cli._project_rows import column_of_project
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._rows import ARRAYS, Rows, kind_of

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from clew._files import csv_text
 from clew.cli._models import features_for
-from clew.cli._outputs import check_writable, csv_text, write_with_table
+from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import gallery
 from clew.cli._rows import Rows, cell

@@ -128,7 +128,8 @@ def subclusters(ctx: click.Context, /, **options: Any) -> None:
 def _of_groups(options: dict[str, Any]) -> dict[str, Any]:
     """Write the surest items of each group of a project, its exemplars first."""
     from clew import exports
-    from clew.cli._outputs import check_writable, csv_text, write_with_table
+    from clew._files import csv_text
+    from clew.cli._outputs import check_writable, write_with_table
 
     if options["report"] is not None:
         raise click.UsageError("--report needs --n-groups; clew group --report shows the groups")

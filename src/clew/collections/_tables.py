@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clew._files import array_errors, content_of, decoded, json_objects, needs
 from clew.collections._files import ENDINGS, FileFacts, kind_of_name
+from clew.collections.project import refuse_lacking
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.items import Item, LeftOut
 from clew.tables._read import Columns, Format, check_ids, id_text, table_of
@@ -499,10 +500,5 @@ def _parquet(path: Path) -> Rows:
 def positions(ids: Sequence[str], names: Sequence[str], path: Path) -> NDArray[np.int64]:
     """Return the row of each id of a collection in a file; refuse ids that it lacks."""
     row_of = {name: row for row, name in enumerate(names)}
-    lacking = [name for name in ids if name not in row_of]
-    if lacking:
-        raise InvalidDataError(
-            f"{path} has no row for {len(lacking):,} of {len(ids):,} items, such as "
-            f"{lacking[0]!r}; give each item a row"
-        )
+    refuse_lacking(ids, row_of, f"row in {path}", "give each item a row")
     return np.array([row_of[name] for name in ids], np.int64)

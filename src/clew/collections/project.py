@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -286,12 +286,7 @@ class Project:
         place = {
             name: (at, row) for at, part in enumerate(parts) for row, name in enumerate(part.ids)
         }
-        lacking = [name for name in ids if name not in place]
-        if lacking:
-            raise InvalidDataError(
-                f"{len(lacking):,} of {len(ids):,} items have no vectors, such as {lacking[0]!r}; "
-                "add them with clew add … --vectors"
-            )
+        refuse_lacking(ids, place, "vectors", "add them with clew add … --vectors")
         X = np.empty((len(ids), arrays[0].shape[1]), arrays[0].dtype)
         at = np.array([place[name] for name in ids], np.int64)
         for number, array in enumerate(arrays):
@@ -349,11 +344,16 @@ class Project:
             names: list[str] = stored["ids"].tolist()
             D: NDArray[Any] = stored["D"]
         row_of = {name: row for row, name in enumerate(names)}
-        lacking = [name for name in ids if name not in row_of]
-        if lacking:
-            raise InvalidDataError(
-                f"{len(lacking):,} of {len(ids):,} items have no distances, such as {lacking[0]!r}"
-                "; add all items again with clew add … --distances"
-            )
+        refuse_lacking(ids, row_of, "distances", "add all items again with clew add … --distances")
         rows = [row_of[name] for name in ids]
         return D if rows == list(range(len(names))) else D[np.ix_(rows, rows)]
+
+
+def refuse_lacking(ids: Sequence[str], there: Container[str], what: str, remedy: str) -> None:
+    """Refuse items that something lacks: vectors, distances, or the rows of a file."""
+    lacking = [name for name in ids if name not in there]
+    if lacking:
+        raise InvalidDataError(
+            f"{len(lacking):,} of {len(ids):,} items have no {what}, such as {lacking[0]!r}; "
+            f"{remedy}"
+        )

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from clew._files import needs, quoted
+from clew._files import csv_text, needs
 from clew.answers import ANSWER_WORDS, Answer
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.exports._members import Member
@@ -69,19 +69,7 @@ def answer_records(answers: Iterable[Answer]) -> list[Record]:
 
 def csv_bytes(columns: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:
     """Format records as CSV; what a spreadsheet would take for a formula gets an apostrophe."""
-    lines = [",".join(columns)]
-    lines += [",".join(_cell(record[name]) for name in columns) for record in records]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return quoted(json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value)
+    return csv_text(columns, ([record[name] for name in columns] for record in records)).encode()
 
 
 def json_lines(_: Sequence[str], records: Sequence[Mapping[str, Any]]) -> bytes:

@@ -276,19 +276,6 @@ def cores(same: Singles, i: int, j: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(near[0]), np.flatnonzero(near[1])
 
 
-def count_cores(same: Singles) -> int:
-    """Count disjoint cores of `same` (n_rows, n_rows), removing the largest one by one."""
-    near = same > CORE
-    left = np.ones(len(same), np.bool_)
-    count = 0
-    for i in np.argsort(-near.sum(axis=1), kind="stable"):
-        if left[i]:
-            left &= ~near[i]
-            left[i] = False
-            count += 1
-    return count
-
-
 def cut_at(
     same: NDArray[np.float32],
     log_odds: NDArray[np.float32],

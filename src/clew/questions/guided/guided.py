@@ -40,7 +40,7 @@ from clew.questions.guided._model import (
     sampled,
     unsampled,
 )
-from clew.questions.guided._posterior import count_cores, cut_at, expected_jaccard, run
+from clew.questions.guided._posterior import cut_at, expected_jaccard, run
 
 __all__ = ["Guided"]
 #: Answers between two updates of the model: this share of the rows, within these bounds.
@@ -450,17 +450,6 @@ class Guided(Strategy):
         """
         known = self._model.rate.by_annotator
         return {name: known[code] for name, code in self._codes.items() if code in known}
-
-    def n_cores(self) -> int:
-        """Return the number of sets of rows that are each surely in one group.
-
-        Returns
-        -------
-        int
-            It falls from the number of rows to the number of groups as answers arrive. The fewer
-            cores there are, the fewer questions remain.
-        """
-        return count_cores(self._model.same.labels)
 
     def _of_all_pairs(self, same: NDArray[np.float32]) -> NDArray[np.float32]:
         number = self._items.number
