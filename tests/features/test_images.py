@@ -226,6 +226,13 @@ def test_a_text_is_its_own_id(tmp_path):
     assert near[0, 1] > 0 == near[0, 2]
 
 
+def test_texts_that_share_no_word_are_compared_by_their_letters(tmp_path):
+    lines = ["Amsterdam", "Amstrdam", "Barcelona", "Barcellona", "Hamburg", "Hamburgh"]
+    X = read_texts(write(tmp_path, "\n".join(lines)), model="tf-idf").X
+    near = (X @ X.T).toarray() - np.eye(6)
+    assert near.argmax(axis=1).tolist() == [1, 0, 3, 2, 5, 4]
+
+
 def test_ids_do_not_change_with_the_lines_around(tmp_path):
     before = read_texts(write(tmp_path, "\n".join(LINES))).ids
     after = read_texts(write(tmp_path, "\r\n".join(["new", "", *LINES[::-1], LINES[0]])))

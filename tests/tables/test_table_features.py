@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors
 
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -33,6 +34,11 @@ MIXED = pd.DataFrame(
         "same": 7,
         "void": None,
     }
+)
+ANIMALS = (
+    *("wolf", "heron", "badger", "squid", "jackal", "mouse", "newt", "puffin", "quail", "rhino"),
+    *("sheep", "tapir", "urial", "viper", "walrus", "xerus", "yak", "zebra", "adder", "bison"),
+    *("cod", "dingo", "emu", "fox", "gnu", "hyena", "ibex", "koala", "lynx", "moth"),
 )
 USES = {
     "size": "number",
@@ -239,6 +245,45 @@ def test_columns_that_pandas_calls_categories_are_categories(values):
     assert (X[:, None] == X).all(axis=2).sum(axis=1).tolist() == [2, 2, 2, 1, 2]
     assert [column.use for column in recipe.columns_] == ["category"]
     assert recipe.transform(table.iloc[:2]).shape == (2, 3)
+
+
+def test_words_of_a_scale_have_its_order():
+    words = ["agree", "Strongly agree", "disagree", None, "neutral", "disagree"]
+    ordered = pd.Categorical(list("bcaaab"), categories=list("abc"), ordered=True)
+    table = pd.DataFrame({"asked": words, "grade": ordered})
+    recipe = TableFeatures(standardize=False)
+    X = recipe.fit_transform(table)
+    assert [column.use for column in recipe.columns_] == ["scale", "scale"]
+    assert (
+        recipe.describe() == "scales: asked (disagree to strongly agree, 1 missing), grade (a to c)"
+    )
+    assert X[[0, 1, 2, 4, 5], 0].tolist() == [2, 3, 0, 1, 0]
+    assert X[:, 1].tolist() == [1, 2, 0, 0, 0, 1]
+    # A step that is new joins the nearest one; two steps have no order that matters.
+    later = pd.DataFrame({"asked": ["strongly disagree"], "grade": ["c"]})
+    assert recipe.transform(later)[0, :2].tolist() == [0, 2]
+    recipe.fit(pd.DataFrame({"asked": ["agree", "disagree", "agree"]}))
+    assert [column.use for column in recipe.columns_] == ["category"]
+
+
+def test_words_in_several_spellings_are_compared_by_their_letters():
+    random = np.random.default_rng(0)
+    cities = ["Amsterdam", "Barcelona", "Copenhagen", "Frankfurt", "Gothenburg", "Liverpool"]
+    y = np.arange(120) % 6
+    # Every second one has lost a letter.
+    at = random.integers(0, 9, 120)
+    spelled = [
+        cities[one][:cut] + cities[one][cut + row % 2 :]
+        for row, (one, cut) in enumerate(zip(y, at, strict=True))
+    ]
+    recipe = TableFeatures()
+    X = recipe.fit_transform(pd.DataFrame({"city": spelled}))
+    assert [column.use for column in recipe.columns_] == ["spelling"]
+    assert (NearestNeighbors(n_neighbors=6).fit(X).kneighbors(X)[1] % 6 == (y % 6)[:, None]).all()
+    # Codes, and words that are not alike, are not spellings of each other.
+    for words in ([f"A{number % 70:03}" for number in range(120)], [*ANIMALS, *ANIMALS]):
+        recipe.fit(pd.DataFrame({"a": words}))
+        assert [column.use for column in recipe.columns_] == ["category"]
 
 
 def test_periods_are_dates():

@@ -459,7 +459,7 @@ def _values(
         column = frame[name]
         if use == "number":
             yield name, None, column.to_numpy(np.float64, na_value=np.nan)
-        elif use == "category":
+        elif use in ("scale", "category", "spelling"):
             words = column.astype(str).str.strip().where(column.notna())
             for category in words.value_counts().index[:MAX_CATEGORIES]:
                 found = (words == category).to_numpy(np.float64)
@@ -493,7 +493,8 @@ def columns_to_show(
     names = [
         column.name
         for column in columns
-        if column.use == "text" or (column.use == "dropped" and "row to row" in column.note)
+        if column.use in ("spelling", "text")
+        or (column.use == "dropped" and "row to row" in column.note)
     ]
     ratio: dict[str, float] = {}
     for trait in traits:

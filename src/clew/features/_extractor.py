@@ -247,7 +247,7 @@ def chosen_for_texts() -> tuple[str, str]:
 
     if find_spec(_networks.MINILM_PACKAGE) is not None:
         return "minilm", "meaning of texts by MiniLM"
-    return "tf-idf", "TF-IDF of words"
+    return "tf-idf", "TF-IDF of words, or of letters if few texts share a word"
 
 
 def are_gray(items: Sequence[Item], media: Media) -> bool:

@@ -177,16 +177,20 @@ def described(sound: Sound) -> Floats:
 #: With `MANY_TEXTS` texts or more, words that occur in fewer than `LEAST_TEXTS` are left out.
 MANY_TEXTS, LEAST_TEXTS = 1000, 2
 N_TEXT_COMPONENTS = 100
+#: If this share of the texts has no word in common with another one, letters are compared.
+MOSTLY_ALONE = 0.5
 
 
 class TfIdf(Extractor):
-    """Texts in any language that separates words, by the words that they share: SVD of TF-IDF.
+    """Texts in any language, by the words that they share: SVD of TF-IDF.
+
+    If most texts share no word, as names with typing errors, one to three letters are the words.
 
     All texts are described together: numbers change if texts are added, and none are kept.
     """
 
     name = "tf-idf"
-    version = "1"
+    version = "2"
     kinds = frozenset({"text"})
     batch_size = None
 
@@ -208,13 +212,20 @@ class TfIdf(Extractor):
 
 
 def tf_idf(texts: Sequence[str]) -> csr_array:
-    """Return TF-IDF of words, rows of norm 1, (n_texts, n_words)."""
+    """Return TF-IDF of words, or of letters, rows of norm 1, (n_texts, n_words)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     least = LEAST_TEXTS if len(texts) >= MANY_TEXTS else 1
     # The default pattern ignores words of one letter, and so all words of some languages.
     vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True, min_df=least)
     try:
-        return csr_array(vectorizer.fit_transform(texts))
+        X = csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
         raise InvalidDataError("the texts have no words") from error
+    is_shared = np.asarray((X > 0).sum(axis=0)).ravel() > 1
+    if (X[:, is_shared].sum(axis=1) == 0).mean() < MOSTLY_ALONE:
+        return X
+    letters = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(1, 3), sublinear_tf=True, min_df=least
+    )
+    return csr_array(letters.fit_transform(texts))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from clew.exceptions import InvalidDataError
 
-Use = Literal["number", "date", "category", "text", "dropped"]
+Use = Literal["number", "date", "scale", "category", "spelling", "text", "dropped"]
 
 #: If at least this share of a column's values are numbers, the other values are errors.
 MOSTLY = 0.9
@@ -37,6 +37,31 @@ AMBIGUOUS = ("%m/%d/%Y", "%d/%m/%Y")
 #: Only columns of such values are tried as dates, which takes time.
 DATE_LIKE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?")
 DAY = 86_400.0
+#: Words of scales, from low to high; words between slashes are the same step.
+SCALES = (
+    "strongly disagree/disagree strongly/totally disagree/completely disagree, disagree, somewhat "
+    "disagree/slightly disagree, neutral/neither agree nor disagree/undecided, somewhat "
+    "agree/slightly agree, agree, strongly agree/agree strongly/totally agree/completely agree",
+    "very dissatisfied/very unsatisfied, dissatisfied/unsatisfied, somewhat dissatisfied, "
+    "neutral/neither satisfied nor dissatisfied, somewhat satisfied, satisfied, very satisfied",
+    "never, almost never/very rarely, rarely/seldom, sometimes/occasionally, often/frequently, "
+    "very often/usually, almost always, always",
+    "very bad/very poor, bad/poor, fair/average/acceptable, good, very good, excellent",
+    "very unlikely, unlikely, neutral, likely, very likely",
+    "none, very low, low, medium/moderate, high, very high",
+    "not at all, a little/slightly, somewhat/moderately, quite a bit/very, extremely",
+    "xxs, xs, s, m, l, xl, xxl",
+    "tiny, small, medium, large, huge",
+)
+STEPS = tuple(
+    {word: at for at, words in enumerate(scale.split(", ")) for word in words.split("/")}
+    for scale in SCALES
+)
+#: A scale has so many steps at least: two are categories.
+FEW_STEPS = 3
+#: Words are spelled in several ways if this share of the different ones have this cosine or more
+#: with another one, by pairs of letters; so many are compared.
+MOSTLY_ALIKE, ALIKE, MOST_COMPARED = 2 / 3, 0.5, 2_000
 
 
 class BadCellError(InvalidDataError):
@@ -69,18 +94,21 @@ class ColumnUse(NamedTuple):
     ----------
     name : str
         Name of the column.
-    use : {"number", "date", "category", "text", "dropped"}
-        "text" is free text.
+    use : {"number", "date", "scale", "category", "spelling", "text", "dropped"}
+        "text" is free text, "spelling" words that are spelled in several ways.
     note : str, default=""
         Why the column is dropped, or details of its use; may be empty.
     date_format : str, default=""
         Format of dates that are text; empty for other columns.
+    steps : tuple of tuples of str, default=()
+        Words of a scale in lower case, from low to high, with those of the same step together.
     """
 
     name: str
     use: Use
     note: str = ""
     date_format: str = ""
+    steps: tuple[tuple[str, ...], ...] = ()
 
 
 def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
@@ -97,6 +125,9 @@ def _use(name: str, column: pd.Series, max_categories: int) -> ColumnUse:
         return ColumnUse(name, "dropped", "the same value in every row")
     missing = f"{n_missing} missing" if n_missing else ""
     if isinstance(column.dtype, pd.CategoricalDtype):
+        if column.dtype.ordered and n_distinct >= FEW_STEPS:
+            ordered = words(pd.Series(column.cat.categories)).str.casefold()
+            return _scale_use(name, [(word,) for word in ordered], missing)
         return ColumnUse(name, "category", _categories(n_distinct, missing, max_categories))
     if pd.api.types.is_datetime64_any_dtype(column):
         return ColumnUse(name, "date", missing)
@@ -148,6 +179,8 @@ def _words_use(
         return ColumnUse(name, "date", _with(note, missing), date_format)
     if not is_code:
         _refuse_nearly_numbers(name, known)
+        if steps := _steps(known):
+            return _scale_use(name, steps, missing)
     if n_distinct > max_categories or n_distinct > len(known) / 2:
         n_words = known.str.count(r"\w+")
         if n_words.mean() > FEW_WORDS and not is_code:
@@ -156,7 +189,45 @@ def _words_use(
             return ColumnUse(name, "dropped", "differs from row to row")
     if ID_NAME.search(name):
         return ColumnUse(name, "dropped", "an id by its name")
+    if n_distinct > max_categories and not is_code and _are_spelled_alike(known):
+        return ColumnUse(name, "spelling", _with(f"{n_distinct} spellings", missing))
     return ColumnUse(name, "category", _categories(n_distinct, missing, max_categories))
+
+
+def _steps(known: pd.Series) -> list[tuple[str, ...]]:
+    """Return the words of the scale that all values are of, by steps; nothing without one.
+
+    Words of steps that no value has join the nearest one, for tables that come later.
+    """
+    found = set(known.str.casefold().unique())
+    scale = next((one for one in STEPS if found <= one.keys()), {})
+    used = sorted({scale[word] for word in found & scale.keys()})
+    if len(used) < FEW_STEPS:
+        return []
+    nearest = {word: min(used, key=lambda at: abs(at - scale[word])) for word in scale}
+    ordered = sorted(scale, key=lambda word: (word not in found, scale[word]))
+    return [tuple(word for word in ordered if nearest[word] == at) for at in used]
+
+
+def _scale_use(name: str, steps: list[tuple[str, ...]], missing: str) -> ColumnUse:
+    note = _with(f"{steps[0][0]} to {steps[-1][0]}", missing)
+    return ColumnUse(name, "scale", note, steps=tuple(steps))
+
+
+def _are_spelled_alike(known: pd.Series) -> bool:
+    """Whether most of the different words are near another one, and few have digits."""
+    # Imported here because reading a table needs neither, and they are slow to import.
+    from scipy.sparse import eye_array
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.preprocessing import normalize
+
+    different = sorted(known.str.casefold().unique())[:MOST_COMPARED]
+    if np.mean([any(map(str.isdigit, word)) for word in different]) > 1 - MOSTLY:
+        return False
+    pairs = CountVectorizer(analyzer="char_wb", ngram_range=(2, 2), binary=True)
+    X = normalize(pairs.fit_transform(different))
+    nearest = (X @ X.T - eye_array(len(different))).tocsr().max(axis=1).toarray()
+    return bool((nearest >= ALIKE).mean() >= MOSTLY_ALIKE)
 
 
 def _categories(n_distinct: int, missing: str, max_categories: int) -> str:
@@ -241,6 +312,12 @@ def words(column: pd.Series) -> pd.Series:
     """Return a column as stripped strings; missing values stay missing."""
     column = column.astype(object)
     return column.where(column.isna(), column.astype(str).str.strip()).astype(object)
+
+
+def on_scale(column: pd.Series, steps: tuple[tuple[str, ...], ...]) -> pd.Series:
+    """Return words of a scale as the numbers of their steps; NaN for missing and other words."""
+    numbers = {word: float(at) for at, same in enumerate(steps) for word in same}
+    return words(column).str.casefold().map(numbers).astype(np.float64)
 
 
 def _date_format(known: pd.Series) -> str | None:

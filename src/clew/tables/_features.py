@@ -28,6 +28,7 @@ from clew.tables._columns import (
     days,
     floats,
     marks_rows,
+    on_scale,
     plain,
     words,
 )
@@ -36,10 +37,14 @@ from clew.tables._columns import (
 PLURALS: dict[Use, str] = {
     "number": "numbers",
     "date": "dates",
+    "scale": "scales",
     "category": "categories",
+    "spelling": "words by their letters",
     "text": "free text",
     "dropped": "not used",
 }
+#: Uses that become numbers.
+NUMBERS: tuple[Use, ...] = ("number", "date", "scale")
 #: Columns that a description names; it counts the others.
 MOST_NAMED = 12
 #: Rows whose mean fills a gap, and at most so many among which they are searched.
@@ -53,11 +58,12 @@ GAP = 0.5
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table of mixed columns into features.
 
-    The values of a column determine how it is used; see `columns_`. Numbers and dates
-    (as days) are standardized; where some are missing, they are imputed by the mean of the ten
-    nearest rows, and a feature that is .5 there is added. Columns of at most `max_categories`
-    different words, and truth values, become one feature per category, 0 or 1; if there are more,
-    the least frequent ones share a feature.
+    The values of a column determine how it is used; see `columns_`. Numbers, dates (as days) and
+    the steps of scales are standardized; where some are missing, they are imputed by the mean of
+    the ten nearest rows, and a feature that is .5 there is added. Columns of at most
+    `max_categories` different words, and truth values, become one feature per category, 0 or 1; if
+    there are more, the least frequent ones share a feature, or letters are compared if the words
+    are spelled in several ways.
     Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of norm 1.
     Constant and empty columns, ids and row numbers are dropped.
 
@@ -260,10 +266,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self, columns: tuple[ColumnUse, ...], prepared: pd.DataFrame, standardizes: bool
     ) -> ColumnTransformer:
         """Return scikit-learn's transformers of the columns."""
-        numbers = [column.name for column in columns if column.use in ("number", "date")]
+        numbers = [column.name for column in columns if column.use in NUMBERS]
         gaps = [name for name in numbers if prepared[name].isna().any()]
         categories = [column.name for column in columns if column.use == "category"]
-        texts = [column.name for column in columns if column.use == "text"]
+        texts = [column for column in columns if column.use in ("spelling", "text")]
         steps = [*([StandardScaler()] if standardizes else []), NearestRows()]
         is_gap = (
             MissingIndicator(features="all"),
@@ -279,7 +285,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             ("missing", make_pipeline(*is_gap), gaps),
             ("category", one_hot, categories),
         ]
-        parts += [(name, TextComponents(self.n_components), name) for name in texts]
+        parts += [
+            (
+                text.name,
+                TextComponents(self.n_components, is_word=text.use == "spelling"),
+                text.name,
+            )
+            for text in texts
+        ]
         # Otherwise two columns of text would have features of the same names.
         return ColumnTransformer(
             [part for part in parts if part[2]],
@@ -329,12 +342,14 @@ def checked_table(X: Any) -> pd.DataFrame:
 def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFrame:
     """Return the columns that are used: floats, or strings without gaps."""
     ready = {}
-    for name, use, _, date_format in columns:
+    for name, use, _, date_format, steps in columns:
         if use == "date":
             ready[name] = days(frame[name], date_format)
         elif use == "number":
             ready[name] = floats(name, frame[name])
-        elif use in ("category", "text"):
+        elif use == "scale":
+            ready[name] = on_scale(frame[name], steps)
+        elif use != "dropped":
             ready[name] = words(frame[name]).fillna("(missing)" if use == "category" else "")
     return pd.DataFrame(ready)
 
@@ -370,15 +385,19 @@ class NearestRows(KNNImputer):
 
 
 class TextComponents(TransformerMixin, BaseEstimator):
-    """Latent semantic analysis of a column of texts."""
+    """Latent semantic analysis of a column of texts, or of words by their letters."""
 
-    def __init__(self, n_components: int = 20) -> None:
+    def __init__(self, n_components: int = 20, *, is_word: bool = False) -> None:
         self.n_components = n_components
+        self.is_word = is_word
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn the words and the components of `X`, texts of shape (n_rows,)."""
         # The default pattern ignores words of one letter, and so all words of some languages.
-        self._tfidf = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
+        unit: dict[str, Any] = {"token_pattern": r"(?u)\b\w+\b"}
+        if self.is_word:
+            unit = {"analyzer": "char_wb", "ngram_range": (1, 3)}
+        self._tfidf = TfidfVectorizer(sublinear_tf=True, **unit)
         weights = self._tfidf.fit_transform(X)
         self._svd = None
         self.n_features_out_ = weights.shape[1]
