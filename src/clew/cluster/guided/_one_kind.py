@@ -69,7 +69,9 @@ class OneKind:
         same, rate = float((first == second).mean()), float(error.mean())
         share = (1 - rate) * same + rate * (1 - same)
         log_share = np.log(share if self.are_same else 1 - share)
-        return float(np.logaddexp(np.log1p(-PRIOR), np.log(PRIOR) - COUNTED * self.total * log_share))
+        return float(
+            np.logaddexp(np.log1p(-PRIOR), np.log(PRIOR) - COUNTED * self.total * log_share)
+        )
 
 
 def _distances(rows: Rows, chosen: Labels) -> Floats:
