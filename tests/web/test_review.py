@@ -13,6 +13,7 @@ import pytest
 from clew._limits import LEAST_CHECKS
 from clew.answers import Answer, Edit, Question, new_id, now
 from clew.store.base import Logged
+from clew.web.api import edits
 from clew.web.pages.drawing import said
 from clew.worker import Worker
 
@@ -63,6 +64,18 @@ def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
     assert wrong.id in page
     assert "Dee" in page and "0.3 s" in page and "Bo" in page  # noqa: PT018
     assert client(site, "Eve", "annotator").get("/review").status_code == 404
+
+
+def test_an_edit_is_previewed_as_that_of_the_person(
+    make_site: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How much it counts depends on who makes it; the worker is told."""
+    monkeypatch.setattr(edits, "PREVIEW_SECONDS", 0.0)
+    site = make_site(result=True)
+    body = {"kind": "move", "items": site.ids[:1], "target": site.ids[1:2], "preview": True}
+    asked = client(site).post("/api/v1/edits", json=body).json()
+    job = site.store.job(asked["job"])
+    assert job.arguments["annotator"] == "Ann"
 
 
 def test_fixes_are_previewed_and_applied(

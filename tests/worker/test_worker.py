@@ -20,7 +20,7 @@ from clew.items import Item
 from clew.session import Session
 from clew.store import Store, open_store
 from clew.worker import Rows, Worker, _worker as module
-from clew.worker._jobs import places
+from clew.worker._jobs import places, preview
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -252,6 +252,19 @@ def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
     assert state is not None
     assert (state.name, state.is_alive) == ("second", False)
     assert store.result_revision() is not None
+
+
+def test_a_preview_is_about_the_edit_of_the_person(
+    learned: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How much an edit counts depends on who makes it: without a name it may move nothing."""
+    seen = []
+    monkeypatch.setattr(
+        learned.session, "preview", lambda entry, previous: seen.append(entry) or {}
+    )
+    said = {"kind": "merge", "items": ["i0"], "target": ["i1"], "annotator": "ann"}
+    preview(learned, said)
+    assert seen == [Edit("merge", ["i0"], ["i1"], "ann")]
 
 
 def test_jobs(store: Store, learned: Worker) -> None:

@@ -36,7 +36,10 @@ def preview(worker: Worker, arguments: Mapping[str, Any]) -> Any:
     if "entry" in arguments:
         entry = entry_from_json(arguments["entry"])
     else:
-        entry = Edit(arguments["kind"], arguments["items"], arguments.get("target", ()))
+        entry = Edit(
+            arguments["kind"], arguments["items"], arguments.get("target", ()),
+            arguments.get("annotator", ""),
+        )  # fmt: skip
     found = worker.session.preview(entry, previous=worker.previous)
     return {"revision": worker.revision, **plain(found)}
 

@@ -63,7 +63,10 @@ def post_edit(
     """Apply an edit, or say what it would do. It survives new groupings; DELETE revokes it."""
     if body.preview:
         _check_items(store, [body])
-        arguments = {"kind": body.kind, "items": body.items, "target": body.target}
+        arguments = {
+            "kind": body.kind, "items": body.items, "target": body.target,
+            "annotator": person.name,  # whose errors are known, and with them the weight
+        }  # fmt: skip
         return _asked(store, "preview", arguments, person, response)
     return _applied(store, results, person, [body], body.base_revision)[0]
 
