@@ -42,7 +42,7 @@ def test_folder_of_images(run, photos):
     ("option", "word"),
     [
         (("--distances",), "not a file of distances"),
-        (("--columns", "a"), "not in images"),
+        (("--columns", "a"), "are for tables"),
         (("--ids", "ids.txt"), "leave --ids out"),
     ],
 )
