@@ -16,21 +16,13 @@ from benchmarks.study.problems import Floats, Ints, Problem, load, rows_of
 from benchmarks.study.report import Table
 from benchmarks.study.results import Results
 from clew import Session
-from clew._limits import LEAST_CHECKS
+from clew._limits import LEAST_ANSWERS, LEAST_CHECKS
 from clew.datasets import make_leaf_like
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import _remaining as now
 from clew.session._quality import Estimate, Quality, expected_pairs, n_informative, quality_of
-from clew.session._remaining import (
-    GOAL,
-    LEAST_ANSWERS,
-    OFFSET,
-    Remaining,
-    Status,
-    advice_of,
-    remaining_of,
-)
+from clew.session._remaining import GOAL, OFFSET, Remaining, Status, advice_of, remaining_of
 from clew.session._result import groups_of, probabilities_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).

@@ -123,6 +123,11 @@ def json_objects(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, 
         yield line, record
 
 
+def of_spreadsheet(ending: str) -> str:
+    """Return what to do with a file of a spreadsheet; nothing for other endings."""
+    return "; save the sheet as CSV" if ending in (".xlsx", ".xls", ".ods") else ""
+
+
 @contextmanager
 def needs(why: str) -> Iterator[None]:
     """Around imports of what may not be installed: `why` says what needs it, and what to do."""

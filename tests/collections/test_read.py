@@ -305,5 +305,8 @@ def test_what_is_no_collection(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file or folder"):
         read_collection(tmp_path / "nothing")
     (tmp_path / "a.xyz").touch()
-    with pytest.raises(FileFormatError, match="a collection is a folder, a table"):
+    with pytest.raises(FileFormatError, match=r"a collection is a folder, a table.*\.npz\)$"):
         read_collection(tmp_path / "a.xyz")
+    (tmp_path / "a.xlsx").touch()
+    with pytest.raises(FileFormatError, match=r"; save the sheet as CSV$"):
+        read_collection(tmp_path / "a.xlsx")

@@ -27,7 +27,7 @@ def test_paths_of_projects() -> None:
     """Made of their names, and each once."""
     names = ["Leaves & Co", "leaves co", "Blätter", "群", "..", "leaves-co"]
     assert paths_of(names) == [
-        "/p/leaves-co", "/p/leaves-co-2", "/p/bl-tter", "/p/project", "/p/project-2",
+        "/p/leaves-co", "/p/leaves-co-2", "/p/blatter", "/p/project", "/p/project-2",
         "/p/leaves-co-3",
     ]  # fmt: skip
 

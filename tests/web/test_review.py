@@ -66,6 +66,21 @@ def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
     assert client(site, "Eve", "annotator").get("/review").status_code == 404
 
 
+def test_errors_of_people_wait_for_20_answers(make_site: Any, client: Any) -> None:
+    """Before, they would be what is assumed of everybody."""
+    site = make_site(result=True)
+    pairs = [pair_of(site.ids, i, j) for i in range(6) for j in range(i + 1, 8)][:20]
+    entries = [Answer(pair, 1, "Ann", id=new_id(), at=now()) for pair in pairs]
+    site.store.append(entries[:-1])
+    people = [{"name": "Ann", "n": 19, "error": [0.08, 0.0, 0.25]}]
+    body = dict(site.store.result().body) | {"annotators": people}
+    site.store.publish(site.store.last_seq(), body)
+    ann = client(site)
+    assert "(0–25)" not in ann.get("/progress").text
+    site.store.append(entries[-1:])
+    assert "(0–25)" in ann.get("/progress").text
+
+
 def test_an_edit_is_previewed_as_that_of_the_person(
     make_site: Any, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from clew._files import array_errors, content_of
+from clew._files import array_errors, content_of, of_spreadsheet
 from clew._limits import ALL_PAIRS_ROWS
 from clew._validation import seems_distances
 from clew.cli._words import counted
@@ -162,10 +162,10 @@ def kind_of(path: Path) -> tuple[str, bytes | None]:
     if is_packed:
         ending = path.with_suffix("").suffix.lower()
     if ending not in (*ARRAYS, *TABLES):
-        hint = "; save the sheet as CSV" if ending in (".xlsx", ".xls", ".ods") else ""
         raise FileFormatError(
             f"{path}: cannot read files ending in {ending or 'nothing'!r}; "
-            f"give one of {', '.join((*ARRAYS, *TABLES))}, or of these with .gz{hint}"
+            f"give one of {', '.join((*ARRAYS, *TABLES))}, or of these with .gz"
+            f"{of_spreadsheet(ending)}"
         )
     return ending, content_of(path) if is_packed else None
 

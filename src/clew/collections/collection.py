@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._files import of_spreadsheet
 from clew.collections._files import Advance, FileCache, FileFacts, items_of_folder, read_facts
 from clew.collections._tables import (
     ARRAYS,
@@ -189,7 +190,7 @@ def read_collection(
     else:
         raise FileFormatError(
             f"{path}: a collection is a folder, a table ({', '.join(TABLES)}), boxes of COCO "
-            f"(.json), texts (.txt) or vectors ({', '.join(ARRAYS)})"
+            f"(.json), texts (.txt) or vectors ({', '.join(ARRAYS)}){of_spreadsheet(ending)}"
         )
     made = Collection(items, top, sorted(left_out), tuple(notes))
     if of_array is not None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from clew._limits import LEAST_ANSWERS
 from clew._warnings import silenced
 from clew.answers import DIFFERENT, SAME, Answer, Kind, Question
 from clew.cluster import GuidedClustering
@@ -38,7 +39,6 @@ from clew.session._quality import (
     near_pairs,
     sampled_rows,
 )
-from clew.session._remaining import LEAST_ANSWERS
 
 #: Number of entries that are learned at once, if the time to learn is limited.
 PORTION = 20

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clew._limits import LEAST_CHECKS
+from clew._limits import LEAST_ANSWERS, LEAST_CHECKS
 from clew.session._quality import Quality
 
-#: Number of informative answers that an estimate needs.
-LEAST_ANSWERS = 20
 #: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below

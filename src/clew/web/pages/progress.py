@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from clew._limits import LEAST_CHECKS
+from clew._limits import LEAST_ANSWERS, LEAST_CHECKS
 from clew.answers import Answer
 from clew.store.base import Counts, Store
 from clew.web import charts
@@ -91,7 +91,8 @@ def people_of(store: Store, results: Results, counts: Counts | None = None) -> l
     rows = []
     for name in dict.fromkeys([*estimated, *counts.by_annotator]):
         found = estimated.get(name, {})
-        error = found.get("error")
+        # Before, it is what is assumed of everybody.
+        error = found.get("error") if counts.n_answers >= LEAST_ANSWERS else None
         rows.append(
             {
                 "name": name,

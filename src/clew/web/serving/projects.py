@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
+from unicodedata import normalize
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -34,7 +35,8 @@ def paths_of(names: Iterable[str]) -> list[str]:
     """Return the paths of projects, made of their names; no two are equal."""
     paths: list[str] = []
     for name in names:
-        word = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-") or "project"
+        plain = re.sub(r"[\u0300-\u036f]", "", normalize("NFKD", name.casefold()))
+        word = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "project"
         same = [word, *(f"{word}-{n}" for n in range(2, len(paths) + 3))]
         paths.append(next(f"/p/{one}" for one in same if f"/p/{one}" not in paths))
     return paths
