@@ -118,3 +118,9 @@ def test_the_first_value_that_is_not_finite_is_named_by_row_and_column(value, wo
             check_matrix(given, accept_sparse="csr")
     with pytest.raises(InvalidDataError, match=f"^X holds {word} in row 2, column 'b c': "):
         KMedoids(2).fit(frame)
+
+
+def test_columns_of_one_name_are_refused():
+    frame = pd.DataFrame(np.eye(4, 3), columns=["a", "b", "a"])
+    with pytest.raises(InvalidDataError, match="two columns are named 'a'"):
+        KMedoids(2).fit(frame)

@@ -150,6 +150,10 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 
     `validate_data` replaces the warning filters of the process: two threads must not do so at once.
     """
+    columns = list(getattr(X, "columns", ()))
+    if len(set(columns)) < len(columns):
+        twice = next(name for at, name in enumerate(columns) if name in columns[:at])
+        raise InvalidDataError(f"two columns are named {twice!r}; rename one")
     with FILTERS, bad_values_named(X):
         return validate_data(estimator, X, **checks)
 

@@ -289,6 +289,22 @@ def test_pairs_in_a_frame_of_ones_own(tmp_path, name, yes, no):
     assert Constraints.read_csv(tmp_path / "pairs.csv", ids=ids, annotator="who") == expected
 
 
+def test_a_data_frame_of_another_library_is_read():
+    class Frame(dict):
+        """What is needed of polars: names, and columns by name."""
+
+        columns = property(list)
+
+        def __len__(self):
+            return 2
+
+    answers = Frame(id_i=["a", "b"], id_j=["c", "c"], answer=["same", "different"])
+    for frame in (answers, Frame(left=["a", "b"], right=["c", "c"], same=[True, False])):
+        found = Constraints.from_frame(frame, ids=["a", "b", "c"])
+        assert found.must_link.tolist() == [[0, 2]]
+        assert found.cannot_link.tolist() == [[1, 2]]
+
+
 def test_columns_of_a_frame_are_named():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"left": [0], "right": [2], "verdict": ["different"]})

@@ -270,6 +270,18 @@ def test_added_items_join_groups_and_groups_keep_their_ids() -> None:
         asking.add_items(X[:1], ["new a"])
 
 
+def test_items_of_a_data_frame_are_added_by_its_index() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, index=IDS).rename(columns="x{}".format)
+    asking = Session(frame, random_state=0)
+    asking.add_items(frame[:2].set_axis(["new a", "new b"]))
+    assert asking.ids == (*IDS, "new a", "new b")
+    with pytest.raises(InvalidDataError, match="give one with the columns x0, x1"):
+        asking.add_items(X[:1], ["new c"])
+    with pytest.raises(InvalidArgumentError, match="needs the ids"):
+        asking.add_items(X[:1])
+
+
 def test_add_items_needs_features() -> None:
     with pytest.raises(TypeError, match=r"Session\(\.\.\.\)\.apply"):
         Session(items=IDS, random_state=0).add_items([[0.0]], ["new"])

@@ -228,7 +228,7 @@ class ExchangedAnswers(AnswerColumns):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : DataFrame of pandas or polars
             Its columns are those of `to_csv`; annotator, weight and origin may be omitted,
             and kind and k or id_k if there are only pairs. Its index is not used. Columns of other
             names are recognized as by `read_csv`.

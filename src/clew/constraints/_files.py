@@ -133,12 +133,14 @@ def read_frame(
     frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
 ) -> Parts:
     """Read answers from a data frame; see `Constraints.from_frame`."""
-    series = [frame.iloc[:, at] for at in range(frame.shape[1])]
-    # pandas has several markers of missing values: replace them by None.
     names = list(frame.columns)
-    columns: list[Sequence[object]] = [
-        one.astype(object).where(one.notna(), None).tolist() for one in series
-    ]
+    columns: list[Sequence[object]]
+    if hasattr(frame, "iloc"):
+        series = [frame.iloc[:, at] for at in range(frame.shape[1])]
+        # pandas has several markers of missing values: replace them by None.
+        columns = [one.astype(object).where(one.notna(), None).tolist() for one in series]
+    else:  # of polars, which has one
+        columns = [list(frame[name]) for name in names]
     places: Sequence[int] = range(len(frame))
     shown: Mapping[str, str] = {}
     if layout.names_columns or not has_kind(names):

@@ -305,14 +305,18 @@ def with_rows(X: Any, new: Any) -> Any:
         if hasattr(X, "columns"):
             import pandas as pd
 
+            if not hasattr(new, "columns"):
+                names = ", ".join(map(str, X.columns))
+                raise TypeError(f"these are a data frame: give one with the columns {names}")
             return pd.concat([as_pandas(X), as_pandas(new)[list(X.columns)]], ignore_index=True)
         if issparse(X):
             both: list[Any] = [X, new]
             return vstack([csr_array(each) for each in both])
         return np.vstack([np.asarray(X), np.asarray(new)])
     except (KeyError, TypeError, ValueError) as error:
+        said = error.args[0] if error.args else error
         raise InvalidDataError(
-            f"the features of the new items do not fit those of the session: {error}"
+            f"the features of the new items do not fit those of the session: {said}"
         ) from error
 
 

@@ -313,15 +313,15 @@ class Session(LoggedEntries):
             )
         return found
 
-    def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable]) -> Self:
+    def add_items(self, X: ArrayLike | Any, ids: Iterable[Hashable] | None = None) -> Self:
         """Add items, with all answers kept.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_new, n_features)
             Features of the new items, of the same kind as those of the session.
-        ids : sequence of length n_new
-            Their ids.
+        ids : sequence of length n_new, default=None
+            Their ids. None: the index of a data frame.
 
         Returns
         -------
@@ -330,7 +330,7 @@ class Session(LoggedEntries):
         Raises
         ------
         InvalidArgumentError
-            If the session has no features, or those of a Dask array.
+            If the session has no features, or those of a Dask array, or if there are no ids.
         InvalidDataError
             If the features do not fit those of the session.
         InvalidConstraintsError
@@ -346,6 +346,14 @@ class Session(LoggedEntries):
                 "add_items needs a Session(X) of features; make a new Session of all items, and "
                 "pass it the entries: Session(...).apply(session.log)"
             )
+        if ids is None:
+            given: Any = X
+            if not hasattr(given, "iloc"):
+                raise InvalidArgumentError(
+                    "add_items(X, ids) needs the ids of the new items; the index of a data frame "
+                    "of pandas may hold them"
+                )
+            ids = given.index
         together = with_rows(self._X, X)
         names = (*self.ids, *ids)
         found = session_items(together, None, names, None, self._standardize, self._n_clusters)
