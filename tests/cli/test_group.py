@@ -17,7 +17,7 @@ from clew.cli.group import METHODS
 from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 HEADER = ["id", "group", "name", "confidence", "doubtful", "doubt_reason", "n_answers"]
 BLOBS = np.repeat([0, 1, 2], 10)
