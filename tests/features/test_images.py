@@ -50,6 +50,7 @@ def test_broken_files_are_left_out_with_reasons(tmp_path):
         "bomb.png", "cut.jpg", "cut.png", "drawing.svg", "empty.jpg", "gone.png", "text.png",
     ]  # fmt: skip
     assert reasons["empty.jpg"] == "the file is empty"
+    assert reasons["cut.jpg"].startswith("damaged (")
     assert "178 million pixels" in reasons["bomb.png"]
     assert ".svg" in reasons["drawing.svg"]
     assert not any(str(tmp_path) in reason for reason in reasons.values())

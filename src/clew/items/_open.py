@@ -176,7 +176,7 @@ def _errors_named(path: str | os.PathLike[str], file: BinaryIO) -> Iterator[None
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise FileFormatError(f"{path}: {error}") from error
+            raise FileFormatError(f"{path}: damaged ({error})") from error
         # Pillow's readers raise many kinds of errors on damaged files.
         except (
             *(ValueError, SyntaxError, TypeError, LookupError, EOFError, ArithmeticError),
