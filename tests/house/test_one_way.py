@@ -131,7 +131,8 @@ def test_gaussians_on_local_scales_are_computed_in_one_file() -> None:
 
 def test_limits_of_rows_stand_in_one_file() -> None:
     names = {name for name in vars(_limits) if name.isupper()}
-    values = {getattr(_limits, name) for name in names}
+    # Those of checks and answers are no limits of rows.
+    values = {getattr(_limits, name) for name in names if not name.startswith("LEAST_")}
     elsewhere = {
         (file, name)
         for file, name, value in constants()
