@@ -225,3 +225,13 @@ def test_answers_that_all_contradict_the_features(fitted, blobs):
     with pytest.warns(ReversedAnswersWarning, match='Are "same" and "different" swapped'):
         model = fitted(blobs.X, known)
     assert model.labels_.shape == (60,)
+
+
+def test_equal_rows_are_grouped_by_answers_alone() -> None:
+    y = np.arange(30) % 3
+    answers = Constraints.from_labels(y, 60, random_state=1)
+    alone = GuidedClustering(random_state=0).fit(None, constraints=answers)
+    with pytest.warns(FewerGroupsWarning, match="follow the answers alone"):
+        found = GuidedClustering(random_state=0).fit(np.ones((30, 3)), constraints=answers)
+    np.testing.assert_array_equal(found.labels_, alone.labels_)
+    assert found.predict(np.ones((2, 3))).shape == (2,)

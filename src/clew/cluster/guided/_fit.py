@@ -55,7 +55,7 @@ from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
 from clew.cluster.guided._unconstrained import groups_without_answers, n_different_rows
 from clew.constraints import Constraints
 from clew.constraints._closure import implied_partition
-from clew.exceptions import InvalidArgumentError, NoGroupsWarning
+from clew.exceptions import FewerGroupsWarning, InvalidArgumentError, NoGroupsWarning
 from clew.metrics import n_violated
 from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 from clew.trust import answer_posterior
@@ -150,7 +150,9 @@ def fit_to_rows(
         found = fit.moved_on(last.kept, last.rows)
     elif not fit.has_answers:
         found = fit.to_features()
-    elif prepared is None:
+    elif prepared is None or not np.ptp(prepared.X, axis=0).any():
+        if prepared is not None:
+            warn("all rows are equal: their groups follow the answers alone", FewerGroupsWarning)
         found = fit.to_answers()
     else:
         found = fit.to_both(prepared)
