@@ -107,10 +107,12 @@ def judged_answers(
     outcomes: Sequence[Floats],
     joints: Sequence[Floats],
     rate_variance: float = 0.0,
+    least_error: float = 1.0,
 ) -> AnswerErrors:
     """Error rates and doubts, given the probability that each answer is wrong, (n_answers,).
 
     `outcomes` and `joints` are probabilities of the outcomes without and with the answer itself.
+    The interval holds `least_error`, and 0 if that is a few answers.
     """
     weights = model.weights * model.is_definite
     a, b = SETTINGS.error_prior
@@ -123,10 +125,11 @@ def judged_answers(
     count = max(rate * (1 - rate) / variance - 1, 2.0)
     tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = np.asarray(beta.ppf(tails, count * rate, count * (1 - rate)))
-    interval = (
-        float(min(low, rate)) if weights @ (wrong * (wrong > 0.5)) >= LEAST_WRONG else 0.0,
-        float(max(high, rate)),
-    )
+    if 0 < least_error < rate and total > 0:
+        few = least_error * total
+        low = min(low, float(beta.ppf(tails[0], few, total - few)))
+    n_wrong = min(float(weights @ (wrong * (wrong > 0.5))), least_error * float(total))
+    interval = float(min(low, rate)) if n_wrong >= LEAST_WRONG else 0.0, float(max(high, rate))
     used = answers.with_tables(tuple(model.tables), answers.annotators)
     by_kind = {table.kind: of for table, of in zip(model.tables, outcomes, strict=True)}
     confusion = matrices_around(rate, interval, used, by_kind)

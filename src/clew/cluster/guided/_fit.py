@@ -79,6 +79,8 @@ MANY_OF_ANNOTATOR = 20
 #: Features tell of groups if rows called the same are nearer than others by so many standard
 #: deviations.
 LEAST_NEARNESS = 2.0
+#: If one group of all rows makes such a share of the answers wrong, groups were not found.
+MANY_WRONG = 0.2
 #: Small groups explain nothing if fewer of the answers "same" than this are within them.
 LEAST_MATCHED = 0.5
 #: Small groups of answers alone about more rows than this are not compared with those of the model.
@@ -96,6 +98,10 @@ N_STEPS, N_UNCONSTRAINED = 130, 5
 _TOO_FEW = (
     "answers too few to group: without X, GuidedClustering puts {}, but the answers hardly tell "
     "how many groups there are; ask more questions, or give n_clusters or features"
+)
+_ONE_GROUP = (
+    "all rows are in one group, which takes {:,} of {:,} answers for wrong: neither features nor "
+    "answers tell groups apart; ask more questions, or give n_clusters"
 )
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
@@ -262,13 +268,16 @@ class _Fitting:
         implied = self._implied()
         if implied is None and not more and self.answers.n_samples <= FEW_ROWS:
             with silenced():
-                by_features = self.to_features()
-            if n_violated(by_features.labels, self.informative) == 0:
+                without = self.to_features()
+            if n_violated(without.labels, self.informative) == 0:
                 why = "no answer contradicts the groups of the features"
-                return by_features._replace(regime=Regime("both", why))
+                return without._replace(regime=Regime("both", why))
         groups = fit(self.answers)
-        warn_of_reversed_answers(_without_answers(prepared, groups), self.informative)
+        by_features = _without_answers(prepared, groups)
+        are_reversed = warn_of_reversed_answers(by_features, self.informative)
         found = self._of_groups(groups, prepared, implied)
+        if number is None and implied is None and not are_reversed:
+            self._warn_of_one_group(groups.labels)
         if implied is not None or more:
             return found
         if found.regime == "features":
@@ -354,6 +363,11 @@ class _Fitting:
         of_small = alone.identities_of(train, self.seed).labels_
         lead = _log_likelihood(fit(train).labels, train, held)
         return lead > _log_likelihood(of_small, train, held)
+
+    def _warn_of_one_group(self, labels: Labels) -> None:
+        n_wrong, n = n_violated(labels, self.informative), len(self.informative)
+        if labels.max() == 0 and n_wrong >= MANY_WRONG * n:
+            warn(_ONE_GROUP.format(n_wrong, n), NoGroupsWarning)
 
     def _warn_of_few_answers(self, n_groups: int) -> None:
         of_rows = f"the rows into {n_groups:,} groups"
@@ -486,7 +500,9 @@ def _errors_of(groups: Groups, answers: Constraints) -> AnswerErrors:
             joint = one.outcomes[at] * likelihood
             outcomes[at] += weight * one.outcomes[at]
             joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
-    return judged_answers(answers, model, np.asarray(wrong), outcomes, joints, variance)
+    # One group tells nothing about answers "different".
+    least = groups.least_error if groups.partitions[0].n_clusters > 1 else 0.0
+    return judged_answers(answers, model, np.asarray(wrong), outcomes, joints, variance, least)
 
 
 def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:

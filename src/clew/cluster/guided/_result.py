@@ -256,10 +256,10 @@ def of_row(probabilities: Any, row: int) -> NDArray[np.float64]:
     return np.asarray(probabilities[[row]].toarray()[0] if is_sparse else probabilities[row])
 
 
-def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> None:
+def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> bool:
     """Warn if rows that features alone put together are called the same clearly less often.
 
-    Answers that a strategy asked for are ignored: it asks about similar rows that may differ.
+    Return whether they are. Answers that a strategy asked for are ignored: it asks about similar rows that may differ.
     """
     asked = ORIGINS.index("asked")
     random = known.with_tables(table.take(table.origins != asked) for table in known.tables)
@@ -270,15 +270,17 @@ def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> N
     np.add.at(counts, (is_together.astype(int), pairs.is_must_link.astype(int)), weight)
     totals = counts.sum(axis=1)
     if not totals.all():
-        return
+        return False
     apart, together = counts[:, 1] / totals
-    if together < apart and _log_likelihood_ratio(counts) >= LEAST_RATIO:
+    are_reversed = together < apart and _log_likelihood_ratio(counts) >= LEAST_RATIO
+    if are_reversed:
         warn(
             f'rows that are alike by their features were called "same" in {together:.0%} of the '
             f'answers, others in {apart:.0%}. Are "same" and "different" swapped? The groups '
             "follow the answers as far as these predict each other",
             ReversedAnswersWarning,
         )
+    return bool(are_reversed)
 
 
 def _log_likelihood_ratio(counts: NDArray[np.float64]) -> float:

@@ -90,6 +90,8 @@ DOUBTING_ERROR = 0.4
 #: features alone, without answers; ``1 / FADES`` answers for each row halve it. With answers for a
 #: share of the rows of `MOST_FADED` or more it is not used.
 NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
+#: A partition with so many nats less than the best one is plausible: it would weigh .08 as much.
+PLAUSIBLE = 25.0
 #: Partitions with at most this many memberships are kept while a fit lasts.
 KEPT_NUMBERS = 20_000
 
@@ -111,6 +113,8 @@ class Groups:
     """Whether the energies contain the evidence of latent classes."""
     number_alone: int | None = None
     """Number of groups of the features alone, which the energies follow while answers are few."""
+    least_error: float = 1.0
+    """Smallest error rate of any plausible partition that the search came across."""
 
     @property
     def n_clusters_probabilities(self) -> Mapping[int, float]:
@@ -292,7 +296,14 @@ class _Search:
         """Average the best partitions."""
         found = _agreed(partitions, self.n_clusters, self.rows.X)
         of_classes, number = self.categories is not None, self.number_alone
-        return replace(found, follow_classes=of_classes, number_alone=number)
+        least = partitions[0].energy - PLAUSIBLE
+        errors = [one.error.mean() for one in self._refined.values() if one.energy >= least]
+        return replace(
+            found,
+            follow_classes=of_classes,
+            number_alone=number,
+            least_error=float(min(errors, default=1.0)),
+        )
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Sort by energy, and leave out repeats."""
