@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from clew import Constraints, Question
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._unconstrained import _default_members
-from clew.exceptions import InvalidParameterError, NoGroupsWarning, ReversedAnswersWarning
+from clew.exceptions import InvalidParameterError, ReversedAnswersWarning
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle
 
@@ -234,17 +234,6 @@ def test_swapped_answers_that_join_all_rows():
     with pytest.warns(ReversedAnswersWarning, match="swapped"):
         model = GuidedClustering(random_state=0).fit(WINE, constraints=known)
     assert model.n_clusters_ == 1
-
-
-def test_one_group_that_makes_many_answers_wrong_is_said_and_tells_no_error_rate() -> None:
-    rng = np.random.default_rng(1)
-    y = (rng.random(300) < 0.3).astype(int)
-    X = rng.standard_t(2, size=(300, 8))
-    answers = Constraints.from_labels(y, 300, error=0.45, random_state=1)
-    with pytest.warns(NoGroupsWarning, match="all rows are in one group"):
-        found = GuidedClustering(random_state=0).fit(X, constraints=answers)
-    assert found.n_clusters_ == 1
-    assert found.error_interval_[0] == 0.0
 
 
 def test_a_few_outliers_are_no_groups_beside_all_other_rows(fitted):

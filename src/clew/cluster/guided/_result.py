@@ -259,7 +259,8 @@ def of_row(probabilities: Any, row: int) -> NDArray[np.float64]:
 def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> bool:
     """Warn if rows that features alone put together are called the same clearly less often.
 
-    Return whether they are. Answers that a strategy asked for are ignored: it asks about similar rows that may differ.
+    Return whether they are. Answers that a strategy asked for are ignored: it asks about similar
+    rows that may differ.
     """
     asked = ORIGINS.index("asked")
     random = known.with_tables(table.take(table.origins != asked) for table in known.tables)

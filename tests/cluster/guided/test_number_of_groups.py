@@ -1,4 +1,4 @@
-"""Answers that are all "same", or all "different"."""
+"""What answers tell of the number of groups: those of one kind, and those that tell nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
+from clew.exceptions import NoGroupsWarning
 from clew.metrics import adjusted_rand_score
 
 
@@ -31,3 +32,14 @@ def test_links_between_near_rows_split_no_group() -> None:
     found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert found.n_clusters_ == 3
     assert adjusted_rand_score(y, found.labels_) > 0.95
+
+
+def test_one_group_that_makes_many_answers_wrong_is_said_and_tells_no_error_rate() -> None:
+    rng = np.random.default_rng(1)
+    y = (rng.random(300) < 0.3).astype(int)
+    X = rng.standard_t(2, size=(300, 8))
+    answers = Constraints.from_labels(y, 300, error=0.45, random_state=1)
+    with pytest.warns(NoGroupsWarning, match="all rows are in one group"):
+        found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert found.n_clusters_ == 1
+    assert found.error_interval_[0] == 0.0
