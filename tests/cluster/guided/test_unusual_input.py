@@ -15,7 +15,12 @@ from sklearn.preprocessing import StandardScaler
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
 from clew.cluster.guided._errors import without_many_repeats
-from clew.exceptions import FewerGroupsWarning, InvalidParameterError, ReversedAnswersWarning
+from clew.exceptions import (
+    FewerGroupsWarning,
+    InvalidParameterError,
+    NoGroupsWarning,
+    ReversedAnswersWarning,
+)
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
