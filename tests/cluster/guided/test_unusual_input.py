@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -235,3 +235,12 @@ def test_equal_rows_are_grouped_by_answers_alone() -> None:
         found = GuidedClustering(random_state=0).fit(np.ones((30, 3)), constraints=answers)
     np.testing.assert_array_equal(found.labels_, alone.labels_)
     assert found.predict(np.ones((2, 3))).shape == (2,)
+
+
+def test_a_common_factor_a_constant_and_a_repeated_column_change_nothing() -> None:
+    X, y = load_iris(return_X_y=True)
+    answers = Constraints.from_labels(y, 80, error=0.1, random_state=2)
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    for other in (1e-9 * X, np.c_[X, np.full(len(y), 3.0)], np.c_[X, X[:, 1]]):
+        same = GuidedClustering(random_state=0).fit(other, constraints=answers)
+        np.testing.assert_array_equal(same.labels_, found.labels_)

@@ -54,6 +54,9 @@ LEAST_DIFFERENT = 0.9
 #: A lattice shows in so many rows; its rows move by this share of its step in each direction, which
 #: is the standard deviation of rounding errors. Equal rows agree to so many digits.
 N_LATTICE_ROWS, JITTER, ROUNDED_TO = 1_000, 0.29, 9
+#: Columns are rounded to so many decimals: a common factor of all features changes later ones, and
+#: these decide between groups that are about as good.
+N_DECIMALS = 10
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
 
@@ -279,6 +282,8 @@ class FeatureSpace(NamedTuple):
     """Principal axes, (n_features, n_components); None for narrow features."""
     codes: tuple[Codes, ...] = ()
     """Columns whose values have no order."""
+    constant: tuple[int, ...] = ()
+    """Columns that have one value in all rows, and repeated ones."""
 
     @classmethod
     def fit(
@@ -311,16 +316,19 @@ class FeatureSpace(NamedTuple):
             return space._replace(center=center)
         # Euclidean units are centered already.
         chosen = columns_without_order(rows, seed) if standardize else []
-        return space._replace(codes=tuple(Codes.of(at, rows[:, at]) for at in chosen))
+        constant = np.flatnonzero((rows == rows[0]).all(axis=0)).tolist()
+        return space._replace(
+            codes=tuple(Codes.of(at, rows[:, at]) for at in chosen),
+            constant=tuple(constant) if len(constant) < rows.shape[1] else (),
+        )
 
     def transform(self, X: Floats | csr_array) -> Floats:
         """Map rows, dense or sparse, to dense columns, (n_rows, n_columns)."""
         if self.axes is None:
             rows: Floats = self._scaled(_dense(X))
             rows -= self.center
-            if not self.codes:
-                return rows
-            ordered = np.delete(rows, [one.column for one in self.codes], axis=1)
+            left_out = [*self.constant, *(one.column for one in self.codes)]
+            ordered = np.round(np.delete(rows, left_out, axis=1), N_DECIMALS)
             return np.column_stack([ordered, *(one.indicators(rows) for one in self.codes)])
         return np.asarray(self._scaled(X) @ self.axes - self.center @ self.axes)
 
