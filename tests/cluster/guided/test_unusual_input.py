@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -244,3 +244,10 @@ def test_a_common_factor_a_constant_and_a_repeated_column_change_nothing() -> No
     for other in (1e-9 * X, np.c_[X, np.full(len(y), 3.0)], np.c_[X, X[:, 1]]):
         same = GuidedClustering(random_state=0).fit(other, constraints=answers)
         np.testing.assert_array_equal(same.labels_, found.labels_)
+
+
+def test_a_broken_row_does_not_set_the_units() -> None:
+    X, y = load_wine(return_X_y=True)
+    X[7] = 1e6
+    found = GuidedClustering(3, random_state=0).fit(X)
+    assert adjusted_rand_score(y, found.labels_) > 0.85  # .36 without limits

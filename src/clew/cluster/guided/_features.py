@@ -57,6 +57,9 @@ N_LATTICE_ROWS, JITTER, ROUNDED_TO = 1_000, 0.29, 9
 #: Columns are rounded to so many decimals: a common factor of all features changes later ones, and
 #: these decide between groups that are about as good.
 N_DECIMALS = 10
+#: Values farther from the median than so many interquartile ranges are broken, if at most this
+#: share of a column is, and its standard deviation is more than so many times that of the others.
+FARTHEST, MOST_BROKEN, LEAST_NARROWED = 10.0, 0.02, 2.0
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
 
@@ -284,6 +287,8 @@ class FeatureSpace(NamedTuple):
     """Columns whose values have no order."""
     constant: tuple[int, ...] = ()
     """Columns that have one value in all rows, and repeated ones."""
+    limits: Floats | None = None
+    """Smallest and largest value of each column, (2, n_columns); values beyond are broken."""
 
     @classmethod
     def fit(
@@ -305,9 +310,14 @@ class FeatureSpace(NamedTuple):
             units = _units_that_keep_zeros(X, is_standardized=standardize is True)
         else:
             units = Units.standardized(X, standardize)
+        limits = None
         if isinstance(X, np.ndarray):
+            limits = None if is_wide or not standardize else _limits_of_values(X)
+            if limits is not None:
+                X = np.clip(X, *limits)
+                units = Units.standardized(X, standardize)
             units = _counting_once(units, X)
-        space = cls(units, metric, 0.0, None)
+        space = cls(units, metric, 0.0, None, limits=limits)
         rows = space._scaled(X)
         center = np.asarray(rows.mean(axis=0))
         if is_wide:
@@ -335,6 +345,8 @@ class FeatureSpace(NamedTuple):
     def _scaled(self, X: Any) -> Any:
         if np.ndim(self.units.center):  # fitted to dense features, and centered
             X = _dense(X)
+        if self.limits is not None:
+            X = np.clip(_dense(X), *self.limits)
         rows: Any = self.units.scale(X) if isinstance(X, np.ndarray) else X / self.units.unit
         if self.metric == "cosine":
             rows = normalize(rows)
@@ -376,6 +388,23 @@ def _units_that_keep_zeros(X: Floats | csr_array, *, is_standardized: bool) -> U
     _, variance = mean_variance_axis(csr_array(X / largest), axis=0)
     deviation = np.sqrt(variance)
     return Units(0.0, np.where(deviation > LEAST_DEVIATION, deviation, 1.0) * largest)
+
+
+def _limits_of_values(X: Floats) -> Floats | None:
+    """Limits far from all but a few values of each column, if these few make most of its variance.
+
+    Broken rows and codes such as -999 leave the other rows no distance otherwise; beyond the limits
+    a row is far from all others still. None if there are no such columns.
+    """
+    low, middle, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
+    limits = middle + FARTHEST * np.array([[-1.0], [1.0]]) * (high - low)
+    are_few = ((limits[0] > X) | (limits[1] < X)).mean(axis=0) <= MOST_BROKEN
+    kept = np.clip(X, *limits)
+    is_less = kept.std(axis=0) < X.std(axis=0) / LEAST_NARROWED
+    is_cut = are_few & is_less & (high > low)
+    if not is_cut.any():
+        return None
+    return np.where(is_cut, limits, np.array([[-np.inf], [np.inf]]))
 
 
 def _counting_once(units: Units, X: Floats) -> Units:
