@@ -3,7 +3,8 @@ import stat
 
 import pytest
 
-from clew._files import atomic_write
+from clew._files import atomic_write, decoded
+from clew.exceptions import FileFormatError
 
 
 def test_text_is_utf8_with_line_ends_as_given(tmp_path):
@@ -78,3 +79,12 @@ def test_new_files_have_the_usual_permissions(tmp_path):
     with atomic_write(tmp_path / "a.txt"):
         pass
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_what_cannot_be_decoded_is_named():
+    with pytest.raises(FileFormatError, match="line 2: byte 0xfc is not valid utf-8"):
+        decoded(b"\xef\xbb\xbfab\nc\xfcd", None)
+    for encoding in ("latin-99", "rot13", "zlib", "undefined"):
+        with pytest.raises(FileFormatError, match=f"there is no encoding '{encoding}'"):
+            decoded(b"abc", encoding)
+    assert decoded("aé".encode()[:2], None, is_cut=True) == "a"

@@ -79,14 +79,17 @@ def decoded(
                 f"line {_line_at(content, other.start())}: byte 0x{other[0][0]:02x} is no "
                 f"character of {encoding}; cp1252 is likely, the encoding of Windows"
             )
-        return codecs.getincrementaldecoder(encoding)().decode(content, final=not is_cut)
-    except LookupError as error:
-        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or cp1252") from error
+        if is_cut:
+            return codecs.getincrementaldecoder(encoding)().decode(content)
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
+        read = error.object  # without a byte order mark
         raise FileFormatError(
-            f"line {_line_at(content, error.start)}: byte 0x{content[error.start]:02x} is not "
+            f"line {_line_at(read, error.start)}: byte 0x{read[error.start]:02x} is not "
             f"valid {encoding.removesuffix('-sig')}; save the file as UTF-8{advice}"
         ) from error
+    except (LookupError, ValueError) as error:
+        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or cp1252") from error
 
 
 def _line_at(content: bytes, position: int) -> int:

@@ -23,5 +23,5 @@ DENSE_PROPAGATION_ROWS = 2_000
 BLOCK_ROWS = 65_536
 #: Number of answered checks that an estimate of the quality of groups needs.
 LEAST_CHECKS = 4
-#: Number of informative answers before nothing is said of questions left, groups or people.
+#: Number of informative answers before which nothing is said of questions left, groups or people.
 LEAST_ANSWERS = 20

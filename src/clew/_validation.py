@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -150,10 +151,9 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 
     `validate_data` replaces the warning filters of the process: two threads must not do so at once.
     """
-    columns = list(getattr(X, "columns", ()))
-    if len(set(columns)) < len(columns):
-        twice = next(name for at, name in enumerate(columns) if name in columns[:at])
-        raise InvalidDataError(f"two columns are named {twice!r}; rename one")
+    repeated = [name for name, n in Counter(getattr(X, "columns", ())).items() if n > 1]
+    if repeated:
+        raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
     with FILTERS, bad_values_named(X):
         return validate_data(estimator, X, **checks)
 

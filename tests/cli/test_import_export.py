@@ -58,6 +58,13 @@ def test_import_of_a_table(birds, here):
     ]  # fmt: skip
 
 
+def test_a_column_that_counts_the_answers_holds_no_ids(birds, here):
+    for file, other in (("a.csv", 1), ("b.csv", 2)):
+        lines = [f"1,{NAMES[0]},{NAMES[other]},same", f"1,{NAMES[3]},{NAMES[3 + other]},same"]
+        (here / file).write_text("\n".join(["entry,id_i,id_j,answer", *lines]) + "\n")
+        assert "2 imported" in clew("import", "answers", file, "-p", "birds").stderr
+
+
 # export -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.features import extractor, read_images, read_texts
-from clew.features._without_networks import Shapes
+from clew.features._without_networks import Shapes, tf_idf
 
 LINES = ["a small brown bird", "a large white bird", "ein kleiner Vogel", "ein großer Vogel"]
 
@@ -232,6 +232,12 @@ def test_texts_that_share_no_word_are_compared_by_their_letters(tmp_path):
     X = read_texts(write(tmp_path, "\n".join(lines)), model="tf-idf").X
     near = (X @ X.T).toarray() - np.eye(6)
     assert near.argmax(axis=1).tolist() == [1, 0, 3, 2, 5, 4]
+
+
+def test_letters_are_compared_of_many_texts_and_beside_empty_ones():
+    names = [f"{a}{b}{c}" for a in "abcdefghij" for b in "klmnopqrst" for c in "uvwxyzabcd"]
+    assert tf_idf(names).shape[0] == 1000  # no two share a word
+    assert tf_idf(["red fox", "red dog", "blue fox", "", "", ""]).shape[1] == 4
 
 
 def test_ids_do_not_change_with_the_lines_around(tmp_path):

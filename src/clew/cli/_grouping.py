@@ -366,7 +366,7 @@ def _print_answers(words: Words, job: Job, summary: Mapping[str, Any], model: Mo
         verb = "is" if n_both == 1 else "are"
         words.say(
             f"{counted(n_both, 'pair')} {verb} called both same and different by the same person: "
-            "of these answers, half are wrong"
+            "at least one answer about each is wrong"
         )
     if summary["error_rate"] is not None:
         words.say(_about_wrong_answers(summary))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from collections import Counter
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from clew.exports import Step
     from clew.items import Item
     from clew.store import Store
+
+#: Ids that clew makes for answers.
+MADE_ID = re.compile("[0-9a-f]{32}")
 
 
 @click.command("import")
@@ -158,7 +162,8 @@ def _of_table(
 ) -> list[Entry]:
     """Read a table of answers; the same line gets the same id, so that it is imported once.
 
-    A line that ``clew export answers`` has written is the entry of the log that it was.
+    A line that ``clew export answers`` has written is the entry of the log that it was. A column
+    "entry" of other tables may count the lines: only ids that clew makes are taken from it.
     """
     from hashlib import sha256
 
@@ -183,12 +188,13 @@ def _of_table(
         key = json.dumps([row["kind"], names, row["answer"], row["annotator"], row["weight"]])
         seen[key] += 1
         made = sha256(f"{key} {seen[key]}".encode()).hexdigest()[:32]
+        id_ = logged.get(row["line"], "")
         answer = Answer(
             Question(row["kind"], ids=names, origin="imported"), row["answer"], row["annotator"],
-            float(row["weight"]), id=logged.get(row["line"]) or made,
+            float(row["weight"]), id=id_ if MADE_ID.fullmatch(id_) else made,
             source=_source(file, row["line"]),
         )  # fmt: skip
-        entry = log.get(answer.id)
+        entry = log.get(id_)
         entries.append(entry if entry is not None and _is_same(answer, entry) else answer)
     return entries
 

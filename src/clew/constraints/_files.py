@@ -54,7 +54,7 @@ Parts = tuple[int, Tables, tuple[str, ...], RowIds | None]
 
 #: What users can do besides about a file of another encoding.
 NAME_ENCODING: Final = (
-    ", or name its encoding (cp1252 or latin-1 in many older files; --answer-encoding in commands)"
+    ", or name its encoding (cp1252 in many files of Windows; --answer-encoding in commands)"
 )
 #: How many records are held as text at a time.
 _CHUNK: Final = 10_000

@@ -177,7 +177,7 @@ def described(sound: Sound) -> Floats:
 #: With `MANY_TEXTS` texts or more, words that occur in fewer than `LEAST_TEXTS` are left out.
 MANY_TEXTS, LEAST_TEXTS = 1000, 2
 N_TEXT_COMPONENTS = 100
-#: If this share of the texts has no word in common with another one, letters are compared.
+#: If this share of the texts with words has none in common with another one, letters are compared.
 MOSTLY_ALONE = 0.5
 
 
@@ -214,17 +214,19 @@ class TfIdf(Extractor):
 def tf_idf(texts: Sequence[str]) -> csr_array:
     """Return TF-IDF of words, or of letters, rows of norm 1, (n_texts, n_words)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.preprocessing import normalize
 
     least = LEAST_TEXTS if len(texts) >= MANY_TEXTS else 1
     # The default pattern ignores words of one letter, and so all words of some languages.
-    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True, min_df=least)
+    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
     try:
         X = csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
         raise InvalidDataError("the texts have no words") from error
-    is_shared = np.asarray((X > 0).sum(axis=0)).ravel() > 1
-    if (X[:, is_shared].sum(axis=1) == 0).mean() < MOSTLY_ALONE:
-        return X
+    n_texts = np.bincount(X.indices, minlength=X.shape[1])
+    is_alone = np.diff(X[:, n_texts > 1].indptr) == 0
+    if is_alone[np.diff(X.indptr) > 0].mean() < MOSTLY_ALONE:
+        return csr_array(normalize(X[:, n_texts >= least]))
     letters = TfidfVectorizer(
         analyzer="char_wb", ngram_range=(1, 3), sublinear_tf=True, min_df=least
     )

@@ -27,7 +27,8 @@ def test_links_between_near_rows_split_no_group() -> None:
     y = np.arange(180) % 3
     X = 4 * rng.normal(size=(3, 5))[y] + rng.normal(size=(180, 5))
     near = NearestNeighbors(n_neighbors=6).fit(X).kneighbors(return_distance=False)
-    pairs = [(i, j) for i, of in enumerate(near) for j in of[1:5] if y[i] == y[j]]
+    pairs = np.column_stack([np.arange(180).repeat(4), near[:, 1:5].ravel()])
+    pairs = pairs[y[pairs[:, 0]] == y[pairs[:, 1]]]
     answers = Constraints.from_pairs(must_link=rng.permutation(pairs)[:150], n_samples=180)
     found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert found.n_clusters_ == 3
