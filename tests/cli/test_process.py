@@ -39,6 +39,14 @@ def test_every_help_begins_with_the_usage(command):
     assert done.stdout.startswith(" ".join(["Usage: clew", *command]))
 
 
+def test_help_cuts_no_sentence():
+    done = CliRunner().invoke(main, ["--help"], prog_name="clew", terminal_width=80)
+    listed = done.stdout.split("Commands:\n")[1]
+    assert listed.count("  add  ") == 1
+    assert "..." not in listed
+    assert "leftovers of a project, and say what to do." in " ".join(listed.split())
+
+
 def test_help_loads_no_library(here):
     code = (
         "import sys, clew; before = set(sys.modules); import clew.cli;"

@@ -63,7 +63,13 @@ def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
     page = client(site).get("/review").text
     assert wrong.id in page
     assert "Dee" in page and "0.3 s" in page and "Bo" in page  # noqa: PT018
-    assert client(site, "Eve", "annotator").get("/review").status_code == 404
+    assert "Dee’s answer is taken back, and yours counts: same." in page
+    refused = client(site, "Eve", "annotator").get("/review", headers={"accept": "text/html"})
+    assert refused.status_code == 404
+    assert refused.text.count("nothing here") == 1
+    unknown = client(site).get("/nowhere", headers={"accept": "text/html"}).text
+    assert "Page not found" in unknown
+    assert "Not Found" not in unknown
 
 
 def test_errors_of_people_wait_for_20_answers(make_site: Any, client: Any) -> None:

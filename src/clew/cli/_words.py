@@ -65,6 +65,12 @@ class Commands(click.Group):
                     raise click.UsageError(f"{shown} is given {order.count(option)} times", own)
         return name, command, rest
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with a whole sentence; click would cut long ones."""
+        names = self.list_commands(ctx)
+        with formatter.section("Commands"):
+            formatter.write_dl([(one, self.commands[one].get_short_help_str(200)) for one in names])
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:

@@ -56,9 +56,11 @@ def add_problems(app: FastAPI, page: Callable[[Request, int, str], Response]) ->
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers) if error.headers else None
+        is_path = error.detail == HTTPStatus.NOT_FOUND.phrase  # a path that no page has
+        detail = str(not_found().detail if is_path else error.detail)
         if wants_page(request):
-            return await run_in_threadpool(page, request, error.status_code, str(error.detail))
-        return problem_response(error.status_code, str(error.detail), headers)
+            return await run_in_threadpool(page, request, error.status_code, detail)
+        return problem_response(error.status_code, detail, headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
