@@ -114,6 +114,28 @@ def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visi
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
+def test_an_answer_taken_back_without_a_connection_is_not_counted(
+    make_site: Any, visit: Any
+) -> None:
+    """Neither it nor the undo is an answer that waits."""
+    site = make_site()
+    ann = visit(site)
+    ann.go("/ask")
+    ann.asked()
+    ann.expects("net::ERR_FAILED")
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    for key in "12":
+        ann.press(key)
+    ann.page.keyboard.press("u")
+    ann.page.locator(".note-strip", has_text="1 answer kept in this browser").wait_for()
+    assert ann.page.locator("#saved").inner_text() == "1 kept here"
+    ann.page.unroute("**/api/v1/**")
+    ann.page.reload()
+    ann.page.locator("#saved", has_text="All answers saved").wait_for()
+    ann.saved(1)
+    ann.page.locator(".done", has_text="1 answered").wait_for()
+
+
 @pytest.mark.slow
 def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None:
     """What Ann answered offline is not sent when Bo signs in in the same browser."""

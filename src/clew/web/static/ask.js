@@ -140,6 +140,8 @@ export async function openOutbox(name) {
 /** The same, in memory alone unless `act` writes to a database. */
 const makeOutbox = (rows = [], act = () => null) => ({
   rows,
+  answers: (gone = rows.map(row => row.entry.revokes)) =>  // those that were not taken back
+    rows.filter(row => row.question && !gone.includes(row.entry.submission_id)),
   add(row, isAlone = false) {  // the only copy, without a connection: flushed to disk at once
     rows.push(row);
     const kept = {entry: row.entry, question: row.question};
@@ -565,7 +567,7 @@ class Asking {
     if (words) this.lastTimer = setTimeout(() => this.showLast(), 4000);
   }
   strips() {
-    const {t, outbox: {rows: {length: n}}} = this, {kind, why} = this.waiting ?? {};
+    const {t, outbox} = this, {kind, why} = this.waiting ?? {}, n = outbox.answers().length;
     const isBehind = this.behind >= BEHIND && this.mode === 'asking';
     const strips = {
       refused: () => ['flag', t('strip.refused', {why: this.refused})],
@@ -579,7 +581,7 @@ class Asking {
     this.strip.hidden = !strip;
     this.main.classList.toggle('has-strip', Boolean(strip));
     if (strip) this.strip.replaceChildren(icon(strip[0]), h('span', {}, strip[1]));
-    this.options.onSaved?.(n, kind);
+    this.options.onSaved?.(n, kind, outbox.rows.length);
   }
 
   // --- painting
@@ -683,7 +685,7 @@ class Asking {
 
   // --- questions in
   take(reply) {
-    const n = this.outbox.rows.filter(row => !row.entry.revokes && !row.sent).length;
+    const n = this.outbox.answers().filter(row => !row.sent).length;
     if (reply.n_answered != null) [this.answered, this.mine] = [reply.n_answered + n, reply.n_mine + n];
     if ('progress' in reply) this.progress = reply.progress;
     this.behind = reply.behind ?? this.behind;
@@ -1052,11 +1054,11 @@ export async function start(data) {
   const root = document.getElementById('ask'), saved = document.getElementById('saved'),
         t = translator(data.strings);
   let page = null;
-  const onSaved = (n, waiting) => {
-    const id = page?.now?.question_id ?? '', again = id[0] === '@' && !n ? `?again=${id.slice(1)}` : '';
+  const onSaved = (n, waiting, rows) => {
+    const id = page?.now?.question_id ?? '', again = id[0] === '@' && !rows ? `?again=${id.slice(1)}` : '';
     if (location.search !== again) history.replaceState(null, '', location.pathname + again);
     const [glyph, words] = waiting ? ['off', t('saved.kept', {n})] :
-      n                            ? ['clock', t('saved.saving')] :
+      rows                         ? ['clock', t('saved.saving')] :
                                      ['check', t('saved.all')];
     saved.classList.toggle('is-off', Boolean(waiting));
     saved.replaceChildren(icon(glyph), h('span', {class: waiting ? '' : 'lbl'}, words));
