@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Answer, Constraints, Session
 from clew.cluster import GuidedClustering
-from clew.exceptions import InvalidDataError
+from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.tables import RecordFeatures, TableFeatures
 
 pytestmark = pytest.mark.usefixtures("small_search")
@@ -148,3 +148,33 @@ def test_results_are_shown_in_a_line(fitted):
     assert repr(session.apply(entries)) == "Applied(1 applied, 0 duplicate, 0 unknown)"
     assert repr(session.result()).startswith("SessionResult(90 items in ")
     assert len(repr(session.result())) < 200
+
+
+def test_rows_are_explained_by_the_index_of_the_data_frame(fitted):
+    """As a session names them; by number, too, and where answers were added."""
+    found = fitted.explain("bird 0", "bird 3")
+    assert found.rows == fitted.explain(0, 3).rows == (0, 3)
+    assert str(found).startswith("bird 0 and bird 3 are ")
+    with pytest.raises(InvalidParameterError, match="an id like 'bird 0'"):
+        fitted.explain("bird 0", "dog 3")
+    fitted.partial_fit(constraints=Constraints.from_labels(Y, 20, random_state=1))
+    assert fitted.explain("bird 0", "bird 3").rows == (0, 3)
+    plain = GuidedClustering(3, random_state=0).fit(FRAME.reset_index(drop=True))
+    with pytest.raises(InvalidParameterError, match="neither the answers nor the data have ids"):
+        plain.explain("bird 0", "bird 3")
+
+
+def test_matched_rows_stay_a_data_frame_when_answers_are_added():
+    """`partial_fit` fits records anew, and keeps how the table was read."""
+    random = np.random.RandomState(0)
+    letters = np.array(list("abcdefghiklmnoprstuvw"))
+    names = ["".join(random.choice(letters, 14)) for _ in range(30)]
+    frame = pd.DataFrame(
+        {"name": [one for name in names for one in (name, name[:5] + name[6:])]},
+        index=[f"r{at}" for at in range(60)],
+    )
+    model = GuidedClustering(random_state=0).fit(frame)
+    assert model.regime_ == "identities"
+    model.partial_fit(constraints=Constraints.from_pairs(must_link=[(0, 1)], n_samples=60))
+    assert (model.predict(frame) == model.labels_).all()
+    assert model.explain("r0", "r1").are_together

@@ -169,7 +169,9 @@ def test_without_features_there_are_no_nearest_rows():
     empty = csr_array((8, 8))
     text = str(explanation((0, 1), PROBABILITIES, known, doubts(known), empty))
     assert "nearest" not in text
-    with pytest.raises(InvalidParameterError, match=r"'a1'.*have no ids"):
+    with pytest.raises(
+        InvalidParameterError, match=r"'a1'.*neither the answers nor the data have ids"
+    ):
         row_number(known, "a1")
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from clew._validation import Allowed
+from clew._validation import Allowed, is_dask
 from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
 from clew.cluster.guided._result import most_probable_groups, probability_together
 from clew.constraints import Constraints
@@ -104,6 +104,15 @@ def about_nearest(found: Explanation, names: tuple[str, str]) -> list[str]:
     ]
 
 
+def ids_of_frame(X: Any) -> list[Hashable] | None:
+    """Return the index of a data frame of pandas if it tells rows apart; None of all else."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns") or is_dask(X):
+        return None
+    index, n = X.index, len(X)
+    is_own = index.is_unique and not index.isna().any() and index.tolist() != list(range(n))
+    return index.tolist() if is_own else None
+
+
 def row_number(known: Constraints, row: Hashable) -> int:
     """Look up a row by id; or by number, if there are no ids, or none that is an integer."""
     ids = known.ids
@@ -114,7 +123,10 @@ def row_number(known: Constraints, row: Hashable) -> int:
         return int(row)  # type: ignore[call-overload,no-any-return]
     allowed = f"an id like {ids[0]!r}" if ids else f"a row number in [0, {known.n_samples - 1}]"
     if ids is None and isinstance(row, str):
-        allowed += ", because the answers have no ids (Constraints.with_ids)"
+        allowed += (
+            ", because neither the answers nor the data have ids (Constraints.with_ids, or the "
+            "index of a data frame)"
+        )
     raise InvalidParameterError(f"there is no row {row!r}: it must be {allowed}")
 
 

@@ -84,6 +84,7 @@ class FittedGroups(ConstrainedClusterer):
     alternatives_: tuple[Alternative, ...]
     result_: GuidedResult
     _fitted: FittedState
+    _row_ids: Any
 
     if not TYPE_CHECKING:  # with this method mypy would accept misspelled attributes, too
 
@@ -256,8 +257,8 @@ class FittedGroups(ConstrainedClusterer):
         Parameters
         ----------
         i, j : hashable
-            Two rows: their ids if the constraints have ids, or their numbers. An integer is an id
-            if any of the ids is an integer.
+            Two rows: their ids if the constraints have ids, or the fitted data frame an index of
+            its own; or their numbers. An integer is an id if any of the ids is an integer.
 
         Returns
         -------
@@ -273,6 +274,8 @@ class FittedGroups(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         result = self.result_
         known = result.constraints
+        if known.ids is None and self._row_ids is not None:
+            known = known.with_ids(self._row_ids)
         rows = row_number(known, i), row_number(known, j)
         return explanation(
             rows, result.probabilities, known, result.answer_posterior, self._neighbors(rows)

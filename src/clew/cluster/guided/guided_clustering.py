@@ -21,6 +21,7 @@ from clew.cluster.guided._checks import (
 )
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._errors import informative_answers
+from clew.cluster.guided._explain import ids_of_frame
 from clew.cluster.guided._features import Metric, Prepared
 from clew.cluster.guided._fit import fit_to_rows, parameters_of
 from clew.cluster.guided._fitted import FittedGroups
@@ -295,6 +296,7 @@ class GuidedClustering(FittedGroups):
         self
         """
         features, known = checked_arguments(self, X, constraints)
+        self._row_ids = ids_of_frame(X)
         records = None if is_dask(X) else features
         if (found := fit_records(self, records, known, callback)) is not None:
             self._fitted, self.result_ = found
@@ -375,7 +377,11 @@ class GuidedClustering(FittedGroups):
         if n_changed(before, known) == 0 and (self.result_.is_settled or not refit):
             return self
         if fitted.records is not None:
-            return self.fit(fitted.records.features, constraints=known, callback=callback)
+            names = ("table_features_", "feature_names_in_", "n_features_in_", "_row_ids")
+            of_rows = {name: value for name, value in vars(self).items() if name in names}
+            self.fit(fitted.records.features, constraints=known, callback=callback)
+            vars(self).update(of_rows)
+            return self
         has_partitions = fitted.kept is not None or fitted.anchored is not None
         last = fitted if has_partitions and not refit else None
         if fitted.anchored is not None:
