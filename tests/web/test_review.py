@@ -87,6 +87,28 @@ def test_errors_of_people_wait_for_20_answers(make_site: Any, client: Any) -> No
     assert "(0–25)" in ann.get("/progress").text
 
 
+def test_a_group_of_which_nothing_can_be_said_has_no_quality(make_site: Any, client: Any) -> None:
+    """An interval from 0 to 100 is of no use; a narrow one is shown."""
+    site = make_site(result=True)
+    body = dict(site.store.result().body)
+    wide, narrow = [1.0, 0.0, 1.0], [0.9, 0.8, 1.0]
+    groups = {
+        "0": {"precision": wide, "recall": wide},
+        "1": {"precision": narrow, "recall": [0.75, 0.53, 0.97]},
+        "2": {"precision": wide, "recall": [0.85, 0.71, 0.99]},
+    }
+    site.store.publish(1, body | {"quality": body["quality"] | {"groups": groups}})
+    ann = client(site)
+    page = ann.get("/progress").text
+    assert "(0–100)" not in page
+    assert all(shown in page for shown in ("(80–100)", "(53–97)", "(71–99)"))
+    assert "Of pairs in it 90 (80–100) % are right" in ann.get("/groups/1").text
+    assert "(0–100)" not in ann.get("/groups/0").text
+    groups["1"] = groups["2"] = groups["0"]
+    site.store.publish(2, body | {"quality": body["quality"] | {"groups": groups}})
+    assert "Too early to say of any group" in ann.get("/progress").text
+
+
 def test_an_edit_is_previewed_as_that_of_the_person(
     make_site: Any, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ from clew.web.words import say
 #: From this probability on the thread is solid; from the second on dashed; below it dotted.
 SURE = 0.9
 FAIRLY_SURE = 0.5  # below it, tables say doubtful, too
+#: Widest interval of a group's quality that is shown: wider ones are of no use.
+WIDEST = 0.5
 #: Seconds after which the log is counted anew; own answers are added in between.
 COUNTED_FOR = 1.0
 #: States of a worker that has no model yet.
@@ -238,6 +240,20 @@ def quality_words(view: View | None) -> tuple[str, str]:
         return "", ""
     value, low, high = (round(100 * float(one)) for one in jaccard)
     return say("quality.of", value=value), say("quality.between", low=low, high=high)
+
+
+def group_quality(view: View | None) -> dict[int, dict[str, Sequence[float]]]:
+    """Return how pure and how complete groups are, of those about which enough can be said."""
+    groups = ((view.body.get("quality") or {}) if view else {}).get("groups") or {}
+    known = {
+        int(group): {
+            name: found
+            for name, found in one.items()
+            if None not in found and found[2] - found[1] <= WIDEST
+        }
+        for group, one in groups.items()
+    }
+    return known if any(known.values()) else {}
 
 
 def has_no_model(worker: WorkerState | None) -> bool:

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from clew.web.asking import Presenter, PresenterOf
 from clew.web.pages.drawing import ViewerAt, draw, group_strings, worker_of
 from clew.web.problems import not_found
-from clew.web.results import Results, ResultsOf, View, title_of
+from clew.web.results import Results, ResultsOf, View, group_quality, title_of
 from clew.web.words import say
 
 router = APIRouter(include_in_schema=False)
@@ -147,7 +147,6 @@ def group(
     others = [one for one in view.members if one >= 0 and one != group][:6]
     faces = [(view.exemplars.get(one) or view.members[one])[0] for one in others]
     nearest = zip(others, _strung(view, presenter, faces), strict=False)
-    quality = (view.body.get("quality") or {}).get("groups") or {}
     return draw(
         request,
         "groups",
@@ -158,7 +157,7 @@ def group(
         group=group,
         n=len(ids),
         percent=round(100 * statistics.fmean(view.confidence.get(one, 0.0) for one in ids)),
-        quality=quality.get(str(group)) or {},
+        quality=group_quality(view).get(group) or {},
         examples=_strung(view, presenter, examples),
         rest=_strung(view, presenter, rest),
         doubt=_strung(view, presenter, doubt),

@@ -15,7 +15,14 @@ from clew.store.base import Counts, Store
 from clew.web import charts
 from clew.web.accounts import StoreOf
 from clew.web.pages.drawing import ViewerAt, draw, seconds, worker_of
-from clew.web.results import Results, ResultsOf, quality_words, remaining_of, title_of
+from clew.web.results import (
+    Results,
+    ResultsOf,
+    group_quality,
+    quality_words,
+    remaining_of,
+    title_of,
+)
 from clew.web.words import say
 
 router = APIRouter(include_in_schema=False)
@@ -31,7 +38,6 @@ def progress(request: Request, person: ViewerAt, store: StoreOf, results: Result
     names, may_see = results.names(), person.may("reviewer")
     people = [one.name for one in store.annotators() if one.kind == "person"]
     rows = people_of(store, results, counts)
-    groups = (quality.get("groups") or {}).items()
     return draw(
         request,
         "progress",
@@ -47,7 +53,9 @@ def progress(request: Request, person: ViewerAt, store: StoreOf, results: Result
         n_checks=(view.body.get("n_checks") or 0) if view else 0,
         least_checks=LEAST_CHECKS,
         quality=quality,
-        group_quality=[(names.get(int(id)) or title_of(int(id)), one) for id, one in groups],
+        group_quality=[
+            (names.get(group) or title_of(group), one) for group, one in group_quality(view).items()
+        ],
         people=people if may_see else [],
         shared=agreement(store, people) if may_see and len(people) > 1 else {},
         rows=rows if may_see else [one for one in rows if one["name"] == person.name],
