@@ -44,9 +44,13 @@ UTF16: Final = {
 NAME_ENCODING: Final = (
     ", or name its encoding (cp1252 in many files of Windows; --encoding in commands)"
 )
+#: What to do if columns of answers have other names.
+OTHER_NAMES: Final = "Name them, as in columns=['left', 'right'], answer='same'"
 #: Bytes that latin-1 has no characters for; in cp1252 some are €, dashes and quotation marks.
 NOT_LATIN1: Final = re.compile(rb"[\x80-\x9f]")
 GZIP: Final = b"\x1f\x8b"
+#: How files begin that are often taken for text.
+NOT_TEXT: Final = {b"PAR1": "a Parquet file", b"PK\x03\x04": "a spreadsheet or zip file"}
 #: A spreadsheet interprets a field that begins with one of these as a formula, if it is no number.
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -83,6 +87,9 @@ def decoded(
             return codecs.getincrementaldecoder(encoding)().decode(content)
         return content.decode(encoding)
     except UnicodeDecodeError as error:
+        for mark, form in NOT_TEXT.items():
+            if content.startswith(mark):
+                raise FileFormatError(f"this is {form}, not text; save it as CSV") from error
         read = error.object  # without a byte order mark
         raise FileFormatError(
             f"line {_line_at(read, error.start)}: byte 0x{read[error.start]:02x} is not "

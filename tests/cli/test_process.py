@@ -47,6 +47,14 @@ def test_help_cuts_no_sentence():
     assert "leftovers of a project, and say what to do." in " ".join(listed.split())
 
 
+def test_columns_that_are_not_clear_are_named_by_options(here):
+    (here / "a.csv").write_text("x,y,z,w\na,b,same,same\nb,c,b,different\n")
+    done = CliRunner().invoke(main, ["group", "--constraints", "a.csv"], prog_name="clew")
+    assert done.exit_code == 1
+    assert "Name them, as in --item-columns left,right --answer-column same" in done.stderr
+    assert "columns=[" not in done.stderr
+
+
 def test_help_loads_no_library(here):
     code = (
         "import sys, clew; before = set(sys.modules); import clew.cli;"

@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from clew import Constraints
-from clew.exceptions import FileFormatError, IgnoredColumnsWarning, InvalidConstraintsError
+from clew.exceptions import (
+    FileFormatError,
+    IgnoredColumnsWarning,
+    InvalidConstraintsError,
+    InvalidDataError,
+)
 
 TRIALS = """trial,participant,left,middle,right,response
 1,p1,wren,owl,robin,owl
@@ -65,7 +70,9 @@ def test_an_answer_by_column_is_recognized_beside_other_columns(tmp_path):
     assert said.odd_one_out.tolist() == ROWS
     assert said.odd_one_out_answers.tolist() == [1, 0, 2]
     unclear = write(tmp_path, BY_COLUMN.replace("right,433", "left,433"))
-    with pytest.raises(FileFormatError, match=r"line 1: .*is not clear.*'rt'.*--item-columns"):
+    with pytest.raises(
+        FileFormatError, match=r"line 1: .*is not clear.*'rt'.*columns=\['left', 'right'\]"
+    ):
         Constraints.read_csv(unclear, kind="odd_one_out")
 
 
@@ -110,7 +117,7 @@ def test_an_answer_by_position_is_recognized(tmp_path, first):
     ids=["ratings of pairs", "from 0 or from 1", "four positions"],
 )  # fmt: skip
 def test_numbers_that_may_mean_something_else_are_no_positions(tmp_path, text):
-    with pytest.raises(FileFormatError, match="If columns have other names, say which"):
+    with pytest.raises(FileFormatError, match="Name them, as in columns="):
         Constraints.read_csv(write(tmp_path, text))
 
 
@@ -169,7 +176,7 @@ def test_items_may_be_row_numbers(tmp_path):
         (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
         (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
         (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
-        (TRIALS.replace("response", "it"), {}, "not clear.*columns have other names"),
+        (TRIALS.replace("response", "it"), {}, "not clear.*Name them, as in columns="),
         (TRIALS.replace("trial", "subject"), {}, "not clear; the columns are 'subject'"),
         (
             TRIALS.replace("wren,owl\n3", "wren,swan\n3"),
@@ -303,6 +310,19 @@ def test_a_data_frame_of_another_library_is_read():
         found = Constraints.from_frame(frame, ids=["a", "b", "c"])
         assert found.must_link.tolist() == [[0, 2]]
         assert found.cannot_link.tolist() == [[1, 2]]
+
+
+def test_what_is_no_table_is_refused_with_what_to_do(tmp_path):
+    class LazyFrame:
+        columns = ("id_i", "id_j", "answer")
+
+    with pytest.raises(InvalidDataError, match=r"LazyFrame .* collect\(\)"):
+        Constraints.from_frame(LazyFrame(), ids=["a", "b"])
+    for name, start in (("a Parquet file", b"PAR1"), ("a spreadsheet", b"PK\x03\x04")):
+        path = tmp_path / "answers.csv"
+        path.write_bytes(start + b"\x15\x04\x15\xac" * 9)
+        with pytest.raises(FileFormatError, match=f"{path}: this is {name}.* save it as CSV"):
+            Constraints.read_csv(path, ids=["a", "b"])
 
 
 def test_columns_of_a_frame_are_named():

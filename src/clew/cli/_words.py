@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
+from clew._files import OTHER_NAMES
 from clew.exceptions import ClewError
 
 FAILED = 1
@@ -42,6 +43,10 @@ def sizes_words(sizes: Sequence[int], noun: str) -> str:
 def printable(text: str) -> str:
     """Return a text without characters that a terminal would obey, such as escape sequences."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+#: What commands say in place of `OTHER_NAMES`, which is about parameters.
+OTHER_OPTIONS = "Name them, as in --item-columns left,right --answer-column same"
 
 
 class Commands(click.Group):
@@ -87,7 +92,7 @@ class Commands(click.Group):
             # The reader of the output closed it, as `head` does: click ends without a message.
             raise
         except (ClewError, OSError, MemoryError) as error:
-            _fail(ctx, _sentence(error), FAILED)
+            _fail(ctx, _sentence(error).replace(OTHER_NAMES, OTHER_OPTIONS), FAILED)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from clew._files import (
+    OTHER_NAMES,
     at_path,
     atomic_write,
     first_lines,
@@ -26,6 +27,7 @@ from clew._files import (
     unquoted,
     without_mark,
 )
+from clew._validation import refuse_lazy
 from clew.answers import ANSWER_WORDS, N_ROWS, NO, YES, Answer, as_table_answers, last_answers
 from clew.answers._log import check_ids_of_log, is_log, read_log
 from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
@@ -34,7 +36,6 @@ from clew.constraints._records import (
     BY_ROW,
     ENTRY,
     OPTIONAL,
-    OTHER_NAMES,
     AnswerColumns,
     RecordReader,
     column_names,
@@ -133,6 +134,7 @@ def read_frame(
     frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
 ) -> Parts:
     """Read answers from a data frame; see `Constraints.from_frame`."""
+    refuse_lazy(frame)
     names = list(frame.columns)
     columns: list[Sequence[object]]
     if hasattr(frame, "iloc"):
@@ -388,7 +390,7 @@ def as_own_columns(
         if not has_own_names:  # the reader says which columns are missing
             return list(map(str, names)), list(columns), {}
         raise InvalidConstraintsError(
-            "which columns hold the two or three items, the answer and the annotator is not clear; "
+            "which columns hold the items and which the answer is not clear; "
             f"the columns are {', '.join(map(repr, names))}. {OTHER_NAMES}"
         )
     items, answer, annotator = read

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._files import OTHER_NAMES
 from clew._warnings import warn
 from clew.answers import (
     ANSWER_WORDS,
@@ -332,12 +333,6 @@ COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
 
 #: What pandas calls an index without a name.
 _INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
-#: What to do if columns have other names.
-OTHER_NAMES: Final = (
-    "If columns have other names, say which hold the items, the answer and the annotator: "
-    "columns=, answer=, annotator= and kind= in Python, --item-columns, --answer-column, "
-    "--annotator-column and --kind in commands"
-)
 
 
 class Header(NamedTuple):

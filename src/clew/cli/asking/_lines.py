@@ -31,6 +31,8 @@ from clew.session import Session, SessionResult
 
 #: Most doubtful answers that are listed, and most groups whose sizes are shown.
 MOST_DOUBTS, MOST_SIZES = 9, 12
+#: What may be said of items in place of an answer.
+FLAGS = "not comparable, bad 1"
 
 
 class Status(NamedTuple):
@@ -204,9 +206,8 @@ class Lines:
         choices = ", ".join(key.label for key in keys_of(question.kind, asked.n_groups))
         first = 0 if question.kind == "triplet" or question.parts else 1
         hint = f"; {HINTS[question.kind]}" if question.kind in HINTS else ""
-        flags = "not comparable, bad 1"
         lines = [
-            f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {flags}; undo, quit)"
+            f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; {FLAGS}; undo, quit)"
         ]
         shown = asked.groups if question.parts else [(row,) for row in asked.shown]
         for at, rows in enumerate(shown):
@@ -224,13 +225,14 @@ class Lines:
             reply = meaning(self._kind, line.strip("\r\n"), self._n_groups)
             if reply is not None and reply not in (BAD_COMMAND, HELP):
                 return reply
-            words = ", ".join(key.label for key in keys_of(self._kind, self._n_groups))
+            keys = ", ".join(key.label for key in keys_of(self._kind, self._n_groups))
+            words = f"{keys}, {FLAGS}; also undo, status, quit"
             if reply == BAD_COMMAND:
                 self._print("say which item cannot be judged: bad 1")
             elif reply == HELP:
-                self._print(f"answers: {words}, not comparable, bad 1; also undo, status, quit")
+                self._print(f"answers: {words}")
             else:
-                self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
+                self._print(f"{line.strip()[:40]!r} is not an answer; answers: {words}")
         return QUIT
 
     def saved(self, asked: Asked, answer: Answer, progress: AskProgress) -> None:
