@@ -1,5 +1,7 @@
 """Allowed ranges, and the messages made from them."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from clew._validation import Allowed, check_features, check_matrix, check_parameters, derived_seeds
-from clew.cluster import KMedoids
+from clew.cluster import DCRC, COPKMeans, KMedoids, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.similarity import E2CP
 
 
 class Example(BaseEstimator):
@@ -124,3 +127,32 @@ def test_columns_of_one_name_are_refused():
     frame = pd.DataFrame(np.eye(4, 3), columns=["a", "b", "a"])
     with pytest.raises(InvalidDataError, match="two columns are named 'a'"):
         KMedoids(2).fit(frame)
+
+
+class LazyFrame:
+    """What is needed of a query of polars."""
+
+    columns: ClassVar = ["a"]
+    dtypes: ClassVar = [float]
+
+
+FRAME = pd.DataFrame({"a": [0.0, 1.0, 2.0], "t": ["red", "gray", "red"]})
+
+
+@pytest.mark.parametrize("estimator", [COPKMeans(2), SpectralClustering(2), E2CP(), DCRC(2)])
+def test_what_no_method_can_read_is_refused_with_what_to_do(estimator):
+    """Text and dates, a query, a data frame without columns."""
+    with pytest.raises(InvalidDataError, match=r"column 't' does not: .*'red'\. tables\.TableF"):
+        estimator.fit(FRAME)
+    dates = FRAME[["a"]].assign(day=pd.Timestamp("2024-05-01"))
+    with pytest.raises(InvalidDataError, match=r"column 'day' does not\. tables\.TableFeatures"):
+        estimator.fit(dates)
+    with pytest.raises(InvalidDataError, match=r"LazyFrame .* collect\(\)"):
+        estimator.fit(LazyFrame())
+    with pytest.raises(InvalidDataError, match="data frame without columns"):
+        estimator.fit(FRAME[[]])
+
+
+def test_infinities_of_both_signs_are_refused_without_a_warning():
+    with pytest.raises(InvalidDataError, match="X holds inf in row 0, column 1"):
+        COPKMeans(2).fit(np.array([[0.0, np.inf], [1.0, -np.inf], [2.0, 0.0]]))

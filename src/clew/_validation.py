@@ -27,6 +27,11 @@ SYMMETRY_TOLERANCE = 1e-6
 #: Largest distance of a row to itself, as a share of the largest distance. Distances computed from
 #: inner products in single precision have roots of rounding errors there.
 DIAGONAL_TOLERANCE = 1e-3
+#: What to do with features that are no numbers.
+OF_TABLES = (
+    "tables.TableFeatures makes numbers of a data frame with text, dates, categories or missing "
+    "values, and features.compute of texts, images and sounds"
+)
 
 
 class Allowed(NamedTuple):
@@ -146,15 +151,20 @@ def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
     )
 
 
-def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
+def check_data(estimator: BaseEstimator, X: Any, *, advice: str = OF_TABLES, **checks: Any) -> Any:
     """Call scikit-learn's `validate_data`, which also stores number and names of the columns.
 
-    `validate_data` replaces the warning filters of the process: two threads must not do so at once.
+    `advice` is what to do with text. `validate_data` replaces the warning filters of the process:
+    two threads must not do so at once.
     """
-    repeated = [name for name, n in Counter(getattr(X, "columns", ())).items() if n > 1]
+    refuse_lazy(X)
+    columns = list(getattr(X, "columns", ()))
+    if hasattr(X, "columns") and not columns:
+        raise InvalidDataError("X is a data frame without columns; features are columns of numbers")
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
-    with FILTERS, bad_values_named(X):
+    with FILTERS, bad_values_named(X, advice):
         return validate_data(estimator, X, **checks)
 
 
@@ -166,15 +176,37 @@ def check_matrix(X: Any, **checks: Any) -> Any:
         )
 
 
+def refuse_lazy(X: Any) -> None:
+    """Refuse a query of polars, which has no rows before it is run."""
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidDataError(
+            "a LazyFrame of polars is a query without rows; pass what its collect() returns"
+        )
+
+
 @contextmanager
-def bad_values_named(X: Any) -> Iterator[None]:
-    """Say in scikit-learn's error about NaN or infinity where the first such value is."""
+def bad_values_named(X: Any, advice: str = OF_TABLES) -> Iterator[None]:
+    """Say in scikit-learn's error about text, NaN or infinity where the first such value is."""
     try:
-        yield
-    except ValueError as error:
+        with np.errstate(invalid="ignore"):  # of the sum of inf and -inf
+            yield
+    except (TypeError, ValueError) as error:
+        is_text = str(error).startswith("could not convert")
+        column = _column_of_text(X) if is_text or isinstance(error, TypeError) else ""
+        if column or is_text:
+            why = f": {error}" if isinstance(error, ValueError) else ""
+            of_text = f"X must hold numbers{column}{why}"
+            raise InvalidDataError(f"{of_text}. {advice}" if advice else of_text) from error
         if not re.search("contains (NaN|infinity)", str(error)) or not (bad := bad_value(X)):
             raise
         raise InvalidDataError(bad) from error
+
+
+def _column_of_text(X: Any) -> str:
+    """Name the first column of a data frame of pandas that does not hold numbers."""
+    kinds = zip(X.columns, X.dtypes, strict=True) if hasattr(X, "iloc") else ()
+    name = next((repr(name) for name, kind in kinds if kind.kind not in "biuf"), "")
+    return name and f", but column {name} does not"
 
 
 def bad_value(X: Any) -> str:

@@ -203,6 +203,8 @@ def test_bad_parameters(arguments, message):
 
 
 def test_bad_labels():
+    with pytest.raises(InvalidDataError, match=r"y\[2\] is None: every row needs a class"):
+        Constraints.from_labels(["a", "b", None])
     with pytest.raises(InvalidDataError, match=r"y\[1\] is NaN"):
         Constraints.from_labels([0, np.nan], 1)
     with pytest.raises(InvalidDataError, match="shape"):

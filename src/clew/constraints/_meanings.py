@@ -89,6 +89,12 @@ def as_classes(y: ArrayLike) -> IntArray:
         raise InvalidDataError(
             f"y[{int(np.argmax(np.isnan(labels)))}] is NaN: every row needs a class"
         )
+    missing = next((at for at, label in enumerate(labels.tolist()) if label is None), None)
+    if missing is not None:
+        raise InvalidDataError(
+            f"y[{missing}] is None: every row needs a class; -1 marks rows without one, where "
+            "classes are numbers"
+        )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:

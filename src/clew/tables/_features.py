@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, normalize
 from sklearn.utils.validation import check_is_fitted
 
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_parameters, refuse_lazy
 from clew._warnings import FILTERS
 from clew.exceptions import InvalidDataError
 from clew.tables._columns import (
@@ -314,6 +314,7 @@ def as_pandas(X: Any) -> pd.DataFrame:
     """Return a data frame of polars or another library, or what pandas takes, as one of pandas."""
     if isinstance(X, pd.DataFrame):
         return X
+    refuse_lazy(X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         X = {name: np.asarray(X[name]) for name in X.columns}
     return pd.DataFrame(X)

@@ -178,3 +178,16 @@ def test_matched_rows_stay_a_data_frame_when_answers_are_added():
     model.partial_fit(constraints=Constraints.from_pairs(must_link=[(0, 1)], n_samples=60))
     assert (model.predict(frame) == model.labels_).all()
     assert model.explain("r0", "r1").are_together
+
+
+def test_gaps_in_new_rows_of_a_table_without_gaps():
+    """Refused with what is true of a data frame; fitted with gaps elsewhere, they are predicted."""
+    gaps = WINE.data.copy()
+    gaps.iloc[3, 0] = np.nan
+    model = GuidedClustering(3, random_state=0).fit(WINE.data)
+    with pytest.raises(InvalidDataError, match=r"NaN in row 3, column 'alcohol'.* without gaps"):
+        model.predict(gaps)
+    has_gap = WINE.data.copy()
+    has_gap.iloc[7, 4] = np.nan
+    model.fit(has_gap)
+    assert model.predict(gaps)[3] == model.labels_[3]

@@ -33,6 +33,10 @@ OF_ARRAYS = (
     "values as a pandas data frame; clew.features.compute turns texts, images and sounds into "
     "features."
 )
+OF_FITTED_TABLE = (
+    "GuidedClustering was fitted to columns of numbers without gaps; fitted to a data frame with "
+    "missing values or text, it predicts rows that have them, too."
+)
 OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='precomputed')."
 
 
@@ -81,15 +85,16 @@ def checked_features(model: FittedGroups, X: Any, *, reset: bool = True) -> Any:
     try:
         checked = check_data(
             model, X, reset=reset, accept_sparse="csr", dtype=np.float64, order="C",
-            ensure_min_samples=2 if reset else 1,
+            ensure_min_samples=2 if reset else 1, advice="",
         )  # fmt: skip
     except ValueError as error:
         if reset and _is_condensed(X):
             raise InvalidDataError(f"{error}\n{OF_CONDENSED}") from error
-        if not str(error).startswith(("could not convert", "X holds NaN")):
+        if not str(error).startswith(("X must hold numbers", "X holds NaN")):
             raise
         first = str(error).partition("\n")[0].rstrip(".")
-        raise InvalidDataError(f"{first}. {OF_ARRAYS}") from error
+        advice = OF_FITTED_TABLE if hasattr(X, "columns") else OF_ARRAYS
+        raise InvalidDataError(f"{first}. {advice}") from error
     if reset:
         warn_of_distances(model, checked)
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)

@@ -377,10 +377,12 @@ class GuidedClustering(FittedGroups):
         if n_changed(before, known) == 0 and (self.result_.is_settled or not refit):
             return self
         if fitted.records is not None:
-            names = ("table_features_", "feature_names_in_", "n_features_in_", "_row_ids")
-            of_rows = {name: value for name, value in vars(self).items() if name in names}
+            table, n_columns, ids = self.table_features_, self.n_features_in_, self._row_ids
+            names = getattr(self, "feature_names_in_", None)
             self.fit(fitted.records.features, constraints=known, callback=callback)
-            vars(self).update(of_rows)
+            self.table_features_, self.n_features_in_, self._row_ids = table, n_columns, ids
+            if names is not None:
+                self.feature_names_in_ = names
             return self
         has_partitions = fitted.kept is not None or fitted.anchored is not None
         last = fitted if has_partitions and not refit else None
