@@ -86,6 +86,8 @@ def decoded(
         if is_cut:
             return codecs.getincrementaldecoder(encoding)().decode(content)
         return content.decode(encoding)
+    except FileFormatError:
+        raise
     except UnicodeDecodeError as error:
         for mark, form in NOT_TEXT.items():
             if content.startswith(mark):

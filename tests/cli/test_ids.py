@@ -193,7 +193,7 @@ def test_faults_of_answers_are_said_with_the_file_s_own_names(run, X):
     items = ("--item-columns", "Bild links,Bild rechts", "--annotator-column", "Wer")
     _write("Bild links,Bild rechts,Gleich?,Wer", "Spatz 1,Spatz 2,same,Jörg")
     done = run(*said, fast=False)
-    assert "the columns are 'Bild links', 'Bild rechts', 'Gleich?', 'Wer'. If" in done.stderr
+    assert "the columns are 'Bild links', 'Bild rechts', 'Gleich?', 'Wer'. Name" in done.stderr
     done = run(*said, *items, "--answer-column", "Antwort", fast=False)
     assert "no column 'Antwort'; the columns are 'Bild links', 'Bild rechts'" in done.stderr
     assert run(*said, *items, "--answer-column", "Gleich?", fast=False).exit_code == 0

@@ -504,7 +504,7 @@ def test_a_doubtful_answer_is_corrected(full: Any, visit: Any) -> None:
     bo = visit(full, "Bo", "reviewer")
     before = full.store.last_seq()
     bo.go("/review")
-    assert "Takes Ann’s answer back and keeps yours" in bo.page.inner_text("#fix")
+    assert "Ann’s answer is taken back, and yours counts" in bo.page.inner_text("#fix")
     assert bo.page.locator("#fix input:checked").count() == 0  # nothing is decided for a person
     assert bo.page.locator("#apply-fix").is_disabled()
     bo.page.get_by_label("It is wrong").check()

@@ -396,6 +396,8 @@ def _limits_of_values(X: Floats) -> Floats | None:
     Broken rows and codes such as -999 leave the other rows no distance otherwise; beyond the limits
     a row is far from all others still. None if there are no such columns.
     """
+    largest = float(np.abs(X).max(initial=0.0)) or 1.0  # no square overflows then
+    X = X / largest
     low, middle, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
     limits = middle + FARTHEST * np.array([[-1.0], [1.0]]) * (high - low)
     are_few = ((limits[0] > X) | (limits[1] < X)).mean(axis=0) <= MOST_BROKEN
@@ -404,7 +406,7 @@ def _limits_of_values(X: Floats) -> Floats | None:
     is_cut = are_few & is_less & (high > low)
     if not is_cut.any():
         return None
-    return np.where(is_cut, limits, np.array([[-np.inf], [np.inf]]))
+    return np.where(is_cut, largest * limits, np.array([[-np.inf], [np.inf]]))
 
 
 def _counting_once(units: Units, X: Floats) -> Units:
