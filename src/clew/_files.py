@@ -77,17 +77,11 @@ def decoded(
     if encoding is None:
         encoding = utf16_of(content) or "utf-8-sig"
     try:
-        codec = codecs.lookup(encoding)
-        if codec.name == "iso8859-1" and (other := NOT_LATIN1.search(content)):
-            raise FileFormatError(
-                f"line {_line_at(content, other.start())}: byte 0x{other[0][0]:02x} is no "
-                f"character of {encoding}; cp1252 is likely, the encoding of Windows"
-            )
+        name = codecs.lookup(encoding).name
         if is_cut:
-            return codecs.getincrementaldecoder(encoding)().decode(content)
-        return content.decode(encoding)
-    except FileFormatError:
-        raise
+            text = codecs.getincrementaldecoder(encoding)().decode(content)
+        else:
+            text = content.decode(encoding)
     except UnicodeDecodeError as error:
         for mark, form in NOT_TEXT.items():
             if content.startswith(mark):
@@ -99,6 +93,12 @@ def decoded(
         ) from error
     except (LookupError, ValueError) as error:
         raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or cp1252") from error
+    if name == "iso8859-1" and (other := NOT_LATIN1.search(content)):
+        raise FileFormatError(
+            f"line {_line_at(content, other.start())}: byte 0x{other[0][0]:02x} is no character "
+            f"of {encoding}; cp1252 is likely, the encoding of Windows"
+        )
+    return text
 
 
 def _line_at(content: bytes, position: int) -> int:

@@ -349,10 +349,7 @@ class Session(LoggedEntries):
         if ids is None:
             given: Any = X
             if not hasattr(given, "iloc"):
-                raise InvalidArgumentError(
-                    "add_items(X, ids) needs the ids of the new items; the index of a data frame "
-                    "of pandas may hold them"
-                )
+                raise InvalidArgumentError("add_items needs the ids, or a data frame with an index")
             ids = given.index
         together = with_rows(self._X, X)
         names = (*self.ids, *ids)
