@@ -444,12 +444,14 @@ class SessionReport:
         return found
 
     def coefficients(self) -> Table:
-        fitted = regression([run for run in self.runs if run.set in FITTED_ON])
+        of_sets = [run for run in self.runs if run.set in FITTED_ON and run.with_estimate()]
+        fitted = regression(of_sets) if of_sets else None
         names = ["intercept", "d", "log groups", "d · log groups", "log items", "log answers"]
         names += ["low end", "high end"]
-        pair = (*fitted.coefficients, *fitted.range), (*now.COEFFICIENTS, *now.RANGE)
-        values = zip(names, *pair, strict=True)
-        rows = [[name, f"{of:.3f}", f"{used:.3f}"] for name, of, used in values]
+        found = [f"{of:.3f}" for of in (*fitted.coefficients, *fitted.range)] if fitted else []
+        in_use = [f"{of:.3f}" for of in (*now.COEFFICIENTS, *now.RANGE)]
+        values = zip(names, found or ["–"] * len(names), in_use, strict=True)
+        rows = [list(row) for row in values]
         return Table(["", "fitted to this log", "in use"], rows)
 
 

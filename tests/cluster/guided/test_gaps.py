@@ -121,15 +121,18 @@ def test_groups_fall_into_pieces_where_no_neighbors_connect_them():
     same, weights = np.array([[0, 1], [1, 3], [0, 11], [2, 7]]), np.array([1.0, 1.0, 1.0, 3.0])
     pieces = Pieces.of(chain(12, 5), same, weights)  # two lines of six rows
     assert pieces.far == 4 / 6  # rows 0 and 1 are neighbors, and 1 and 3 share one
-    np.testing.assert_allclose(pieces.bits(np.zeros(12, int)), [1.0])
+    bits, nats = pieces.bits(np.zeros(12, int))
+    np.testing.assert_allclose(bits, [1.0])
+    assert np.isclose(nats, np.log(1 + 1))  # the only pair, or none
     lines = np.repeat([0, 1], 6)
-    np.testing.assert_allclose(pieces.bits(lines), [0.0, 0.0])
+    np.testing.assert_allclose(pieces.bits(lines)[0], [0.0, 0.0])
     np.testing.assert_array_equal(pieces.touch(lines), np.eye(2, dtype=bool))
     quarters = np.repeat([0, 1, 2, 3], 3)
     is_touched = np.kron(np.eye(2), np.ones((2, 2))).astype(bool)
     np.testing.assert_array_equal(pieces.touch(quarters), is_touched)
+    assert np.isclose(pieces.bits(quarters)[1], np.log(1 + 6))  # six pairs of four pieces
     ends = np.array([0, 1, 1, 1, 1, 0, 2, 2, 2, 2, 2, 2])
-    np.testing.assert_allclose(pieces.bits(ends), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(pieces.bits(ends)[0], [1.0, 0.0, 0.0])
 
 
 def test_answers_about_near_rows_have_no_pieces():

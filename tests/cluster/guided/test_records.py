@@ -101,7 +101,7 @@ def test_many_small_groups_are_recognized_and_found_without_answers(make, seed):
 def test_answers_that_join_far_rows_show_that_groups_are_not_small():
     rows, y = _vectors(0)
     near = NearRows.of(rows)
-    coarse = Constraints.from_labels(y % 4, 200, random_state=0)
+    coarse = Constraints.from_labels(y % 4, 800, random_state=0)
     assert answers_join_far_rows(near, coarse)
     assert not answers_join_far_rows(
         near, Constraints.from_labels(y, 200, error=0.1, random_state=0)

@@ -121,8 +121,9 @@ class Pieces:
     """Pieces of groups: rows of a group that neighbors in it connect.
 
     A wrong answer "same" joins two groups that are no neighbors. That costs the more, the more
-    answers "same" are about rows that are not near, as most wrong ones of random pairs are: where
-    people are asked about rows that are near, two pieces are seldom joined by mistake.
+    pieces there are, and the more answers "same" are about rows that are not near, as most wrong
+    ones of random pairs are: where people are asked about rows that are near, two pieces are seldom
+    joined by mistake.
     """
 
     ends: Labels
@@ -144,15 +145,20 @@ class Pieces:
             return None
         return cls(np.stack(graph.nonzero()), float(weights @ is_far / weights.sum()))
 
-    def bits(self, label: Labels) -> Floats:
-        """Entropy of the sizes of each group's pieces, in bits, (n_groups,)."""
+    def bits(self, label: Labels) -> tuple[Floats, float]:
+        """Entropy of the sizes of each group's pieces, in bits, (n_groups,).
+
+        Also the nats that name a pair of all pieces: a wrong answer joins any two of them, so that
+        the more there are, the more partitions have one pair joined.
+        """
         n, (one, other) = len(label), self.ends[:, label[self.ends[0]] == label[self.ends[1]]]
         graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
         piece = connected_components(graph, directed=False)[1]
         size, group = np.bincount(piece), np.empty(piece.max() + 1, np.int64)
         group[piece] = label
-        share = size / np.bincount(label)[group]
-        return np.asarray(np.bincount(group, entr(share) / np.log(2)))
+        number = np.exp(entr(size / n).sum())
+        bits = np.bincount(group, entr(size / np.bincount(label)[group]) / np.log(2))
+        return bits, float(np.log1p(number * (number - 1) / 2))
 
     def touch(self, label: Labels) -> NDArray[np.bool_]:
         """Whether rows of two groups are neighbors, (n_groups, n_groups)."""

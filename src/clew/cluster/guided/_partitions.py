@@ -55,13 +55,13 @@ class Settings:
     #: Weights in the energy of the predicted memberships and of the entropy of the sizes of groups;
     #: the latter falls with more than `typical_rows` rows.
     row_weight: float = 0.2
-    size_weight: float = 0.11
+    size_weight: float = 0.085
     typical_rows: int = 250
     #: Weights without answers of the coherence of groups, which falls to a third with as many
     #: answers as rows, and of the entropy of their sizes, which becomes `size_weight` likewise.
     #: Without these, a hundred answers with ten wrong ones halve the ARI of 500 digits.
     coherence_weight: float = 0.4
-    coherent_size_weight: float = 0.178
+    coherent_size_weight: float = 0.19
     answers_for_coherence: float = 2.0
     #: Cost of a group of n rows, ``group_cost * log(1 + n / few_rows)`` nats, as of parameters that
     #: its rows determine; if most rows are in parts far apart, `part_cost` for each doubling of the
@@ -69,9 +69,9 @@ class Settings:
     group_cost: float = 2.0
     few_rows: float = 10.0
     part_cost: float = 6.0
-    #: Cost of each bit by which a group falls into pieces that are no neighbors, if all answers
-    #: "same" are about rows that are not near; see `Pieces`.
-    piece_cost: float = 12.0
+    #: Cost of each bit by which a group falls into pieces that are no neighbors, for each nat that
+    #: names a pair of pieces, if all answers "same" are about rows that are not near; see `Pieces`.
+    piece_cost: float = 2.1
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -89,9 +89,9 @@ class Settings:
         cost = (1 - share) * self.group_cost * np.log1p(size / self.few_rows)
         return np.asarray(cost + share * self.part_cost * np.log2(np.maximum(n_parts, 1)))
 
-    def costs_of_pieces(self, pieces: Pieces, bits: Floats) -> Floats:
+    def costs_of_pieces(self, pieces: Pieces, bits: Floats, nats: float) -> Floats:
         """Costs of groups, in nats, by the bits by which they fall into pieces."""
-        return np.asarray(self.piece_cost * pieces.far * bits)
+        return np.asarray(self.piece_cost * pieces.far * nats * bits)
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -402,7 +402,7 @@ def refined(
         size = np.bincount(label)
         energy -= settings.costs_of_groups(size, parts.counts(label), parts.share).sum()
     if pieces is not None:
-        energy -= settings.costs_of_pieces(pieces, pieces.bits(label)).sum()
+        energy -= settings.costs_of_pieces(pieces, *pieces.bits(label)).sum()
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
         rates, answers.outcomes(cavity), wrong, parts, pieces, float(energy),
@@ -466,7 +466,8 @@ class _Costs:
         if one.parts is not None:
             self._n_parts = one.parts.counts(label)
         if one.pieces is not None:
-            self._bits, self._touch = one.pieces.bits(label), one.pieces.touch(label)
+            self._bits, self._nats = one.pieces.bits(label)
+            self._touch = one.pieces.touch(label)
 
     def saved_by_joining(self) -> Floats:
         """Costs of two groups, less those of one in place of them, (n_groups, n_groups)."""
@@ -477,7 +478,7 @@ class _Costs:
             saved += cost[:, None] + cost - of(size[:, None] + size, n[:, None] + n, share)
         if self._pieces is not None:
             bits = self._bits[:, None] + self._bits - self._bits_of_joined()
-            saved += self._settings.costs_of_pieces(self._pieces, bits)
+            saved += self._settings.costs_of_pieces(self._pieces, bits, self._nats)
         return saved
 
     def _bits_of_joined(self) -> Floats:
