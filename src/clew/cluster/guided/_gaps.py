@@ -158,7 +158,7 @@ class Pieces:
         group[piece] = label
         number = np.exp(entr(size / n).sum())
         bits = np.bincount(group, entr(size / np.bincount(label)[group]) / np.log(2))
-        return bits, float(np.log1p(number * (number - 1) / 2))
+        return np.asarray(bits, np.float64), float(np.log1p(number * (number - 1) / 2))
 
     def touch(self, label: Labels) -> NDArray[np.bool_]:
         """Whether rows of two groups are neighbors, (n_groups, n_groups)."""
