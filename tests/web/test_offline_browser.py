@@ -13,6 +13,14 @@ from clew.store.base import Suggestion
 pytestmark = pytest.mark.browser
 
 
+def _ask_without_a_connection(ann: Any) -> None:
+    """Open the page of questions; nothing reaches the server from then on."""
+    ann.go("/ask")
+    ann.asked()
+    ann.expects("net::ERR_FAILED")
+    ann.page.route("**/api/v1/**", lambda route: route.abort())
+
+
 def test_answers_are_kept_while_the_connection_is_lost(make_site: Any, visit: Any) -> None:
     """Offline, answers wait in the browser and survive a reload; back online they are sent once."""
     site = make_site()
@@ -120,10 +128,7 @@ def test_an_answer_taken_back_without_a_connection_is_not_counted(
     """Neither it nor the undo is an answer that waits."""
     site = make_site()
     ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    ann.expects("net::ERR_FAILED")
-    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    _ask_without_a_connection(ann)
     for key in "12":
         ann.press(key)
     ann.page.keyboard.press("u")
@@ -141,10 +146,7 @@ def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None
     """What Ann answered offline is not sent when Bo signs in in the same browser."""
     site = make_site()
     ann = visit(site)
-    ann.go("/ask")
-    ann.asked()
-    ann.expects("net::ERR_FAILED")
-    ann.page.route("**/api/v1/**", lambda route: route.abort())
+    _ask_without_a_connection(ann)
     ann.press("1")
     ann.page.wait_for_selector(".note-strip:not([hidden])")
     ann.page.unroute("**/api/v1/**")
