@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -151,6 +151,13 @@ def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
     )
 
 
+def refuse_repeated(columns: Iterable[Hashable]) -> None:
+    """Refuse names of columns that are there twice."""
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
+    if repeated:
+        raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
+
+
 def check_data(estimator: BaseEstimator, X: Any, *, advice: str = OF_TABLES, **checks: Any) -> Any:
     """Call scikit-learn's `validate_data`, which also stores number and names of the columns.
 
@@ -161,9 +168,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, advice: str = OF_TABLES, **c
     columns = list(getattr(X, "columns", ()))
     if hasattr(X, "columns") and not columns:
         raise InvalidDataError("X is a data frame without columns; features are columns of numbers")
-    repeated = [name for name, n in Counter(columns).items() if n > 1]
-    if repeated:
-        raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
+    refuse_repeated(columns)
     with FILTERS, bad_values_named(X, advice):
         return validate_data(estimator, X, **checks)
 

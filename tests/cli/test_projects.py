@@ -31,7 +31,8 @@ def test_init_from_a_file_elsewhere(here):
     (here / "data" / "t.csv").write_text("id,text\na,wren\nb,owl\n")
     done = clew("init", "project", "--from", "data/t.csv", "--json")
     assert json.loads(done.stdout) == {
-        "new": 2, "changed": 0, "moved": 0, "same": 0, "copies": 0, "left_out": {},
+        "new": 2, "changed": 0, "moved": 0, "same": 0, "copies": 0, "gone": [],
+        "left_out": {},
         "project": "project",
     }  # fmt: skip
     assert Project.open("project").root == here / "data"
@@ -86,6 +87,15 @@ def test_a_moved_file_keeps_its_answers(grouped, here):
     with grouped.open_store() as store:
         assert store.items_by_id([NAMES[0]])[NAMES[0]].path == "z.png"
         assert len(store.item_ids()) == 9
+
+
+def test_a_file_that_is_gone_is_named(birds, here):
+    (here / "birds" / NAMES[0]).unlink()
+    done = clew("add", "birds", "-p", "birds")
+    assert "1 item of the project whose file is gone" in done.stderr
+    assert f"  {NAMES[0]}\n" in done.stderr
+    facts = json.loads(clew("add", "birds", "-p", "birds", "--json").stdout)["added"][0]
+    assert (facts["gone"], facts["same"]) == ([NAMES[0]], 8)
 
 
 def test_what_cannot_be_read_is_listed(birds, here):

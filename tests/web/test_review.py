@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +12,7 @@ import httpx
 import pytest
 
 from clew._limits import LEAST_CHECKS
-from clew.answers import Answer, Edit, Question, new_id, now
+from clew.answers import DONT_KNOW, Answer, Edit, Question, Retraction, new_id, now
 from clew.store.base import Logged
 from clew.web.api import edits
 from clew.web.pages.drawing import said
@@ -235,3 +236,24 @@ def test_edits_have_words(site: Any, kind: str) -> None:
     target = () if kind in ("lock", "set_aside") else site.ids[2:3]
     edit = Edit(kind, site.ids[:2], target, "Ann", id=new_id(), at=now())  # type: ignore[arg-type]
     assert said(Logged(1, edit)).endswith(": 2 items")
+
+
+def test_dont_knows_tell_nothing_of_the_error_of_people(doubted: Any, client: Any) -> None:
+    site, _ = doubted
+
+    def errors() -> list[str]:
+        rows = re.findall(r"<tr>(.*?)</tr>", client(site).get("/progress").text, re.DOTALL)
+        of_bo = [row for row in rows if 'data-leave-out="Bo"' in row]
+        return [re.findall(r'"num">([^<]*)<', row)[2] for row in of_bo]
+
+    (shown,) = errors()
+    assert "%" in shown
+    standing = [each.entry for each in site.store.log(only_standing=True)]
+    drop = [Retraction(each.id, each.annotator, id=new_id(), at=now()) for each in standing[18:]]
+    unsure = [
+        Answer(pair_of(site.ids, i, i + 1), DONT_KNOW, "Bo", id=new_id(), at=now(), origin="asked")
+        for i in range(4)
+    ]
+    site.store.append([*drop, *unsure])
+    assert site.store.counts().n_answers == 22
+    assert errors() == ["–"]

@@ -537,6 +537,12 @@ def say_added(words: Words, path: Path, collection: Collection, made: Additions)
     changed = "has another content than before; its answers stay"
     name([f"{item.id} {changed}" for item in made.changed])
     name([f"{new} has the same content as {old}" for new, old in made.copies])
+    if made.gone:
+        words.say(
+            f"{counted(len(made.gone), 'item')} of the project whose file is gone; answers about "
+            "them stay, and clew set-aside ID leaves them out:"
+        )
+        name([item.id for item in made.gone], "; --json lists all")
     if collection.left_out:
         n = len(collection.left_out)
         words.say(f"{counted(n, 'file')} cannot be used and {'is' if n == 1 else 'are'} left out:")
@@ -547,5 +553,6 @@ def say_added(words: Words, path: Path, collection: Collection, made: Additions)
         "moved": len(made.moved),
         "same": made.n_same,
         "copies": len(made.copies),
+        "gone": [item.id for item in made.gone],
         "left_out": {each.id: each.reason for each in collection.left_out},
     }

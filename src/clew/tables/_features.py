@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, normalize
 from sklearn.utils.validation import check_is_fitted
 
-from clew._validation import Allowed, check_parameters, refuse_lazy
+from clew._validation import Allowed, check_parameters, refuse_lazy, refuse_repeated
 from clew._warnings import FILTERS
 from clew.exceptions import InvalidDataError
 from clew.tables._columns import (
@@ -332,9 +332,7 @@ def checked_table(X: Any) -> pd.DataFrame:
     """Return plain columns with string names; refuse repeated names and tables without rows."""
     frame = as_pandas(X)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
+    refuse_repeated(frame.columns)
     if len(frame) == 0:
         raise InvalidDataError("the table has no rows")
     return pd.DataFrame({name: plain(name, frame[name]) for name in frame}, index=frame.index)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from clew._limits import LEAST_ANSWERS, LEAST_CHECKS
-from clew.answers import Answer
+from clew.answers import DONT_KNOW, Answer
 from clew.store.base import Counts, Store
 from clew.web import charts
 from clew.web.accounts import StoreOf
@@ -47,7 +47,7 @@ def progress(request: Request, person: ViewerAt, store: StoreOf, results: Result
         charts=_charts(left, quality, counts),
         counts=counts,
         mine=counts.by_annotator.get(person.name, 0),
-        dont_know=sum(n for name, n in counts.by_value.items() if name.endswith(" -2")),
+        dont_know=n_dont_know(counts),
         jaccard=quality.get("jaccard"),
         quality_words=quality_words(view),
         n_checks=(view.body.get("n_checks") or 0) if view else 0,
@@ -87,6 +87,11 @@ def _charts(left: dict[str, Any] | None, quality: dict[str, Any], counts: Counts
     return drawn
 
 
+def n_dont_know(counts: Counts) -> int:
+    """Count the answers that say nothing."""
+    return sum(n for name, n in counts.by_value.items() if name.endswith(f" {DONT_KNOW}"))
+
+
 def people_of(store: Store, results: Results, counts: Counts | None = None) -> list[dict[str, Any]]:
     """How everybody answers: errors and repeats of the newest result, times of the last answers."""
     view, counts = results.newest(), counts or store.counts()
@@ -96,11 +101,12 @@ def people_of(store: Store, results: Results, counts: Counts | None = None) -> l
         if ms is not None:
             times.setdefault(logged.entry.annotator, []).append(ms)
     estimated = {one["name"]: one for one in (view.body.get("annotators") or ())} if view else {}
+    is_early = counts.n_answers - n_dont_know(counts) < LEAST_ANSWERS
     rows = []
     for name in dict.fromkeys([*estimated, *counts.by_annotator]):
         found = estimated.get(name, {})
         # Before, it is what is assumed of everybody.
-        error = found.get("error") if counts.n_answers >= LEAST_ANSWERS else None
+        error = None if is_early else found.get("error")
         rows.append(
             {
                 "name": name,
