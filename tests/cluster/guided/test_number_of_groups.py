@@ -8,6 +8,8 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
+from clew.cluster.guided._partitions import Partition
+from clew.cluster.guided._search import _agreed
 from clew.exceptions import NoGroupsWarning
 from clew.metrics import adjusted_rand_score
 
@@ -44,3 +46,15 @@ def test_one_group_that_makes_many_answers_wrong_is_said_and_tells_no_error_rate
         found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert found.n_clusters_ == 1
     assert found.error_interval_[0] == 0.0
+
+
+def test_an_average_of_unlike_halves_is_not_one_group() -> None:
+    halves = [np.arange(40) // 2**k % 2 for k in range(1, 5)]
+    none, zeros = np.zeros(0), np.zeros(1)
+    of = [
+        Partition(m, labels, m, None, zeros, [], none, None, None, -1.0)
+        for labels, m in ((labels, np.eye(2)[labels]) for labels in halves)
+    ]
+    found = _agreed(of, None, np.zeros((40, 1)))
+    np.testing.assert_array_equal(found.labels, halves[0])
+    np.testing.assert_array_equal(found.probabilities.argmax(axis=1), halves[0])

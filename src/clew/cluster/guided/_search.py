@@ -503,6 +503,8 @@ def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> G
         label = _with_number(label, n_clusters, partitions, weights, X)
     probabilities = _translated(partitions, weights, label)
     found = renumbered(probabilities.argmax(axis=1))
+    if found.max() == 0 and len(partitions) > 1 and all(one.n_clusters > 1 for one in partitions):
+        return _agreed(partitions[:1], n_clusters, X)  # the average of unlike halves is a whole
     if n_clusters is None or int(found.max()) + 1 == n_clusters:
         probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
         probabilities /= probabilities.sum(axis=1, keepdims=True)
