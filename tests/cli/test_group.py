@@ -415,18 +415,19 @@ def test_an_empty_name_and_a_missing_file_are_refused(run, X, here):
 
 
 def test_numbers_of_groups_are_compared_by_the_answers_that_they_violate():
-    assert about_numbers({4: 255, 2: 784}, {4: 0.9, 2: 0.1}) == (
+    assert about_numbers({4: 255, 2: 784}, {4: 0.96, 2: 0.04}) == (
         "4 groups go against 255 answers, 2 against 784"
     )
     assert about_numbers({1: 1, 2: 0}, {}) == "1 group goes against 1 answer, 2 against 0"
     assert about_numbers({3: 5}, {3: 1.0}) == ""
+    assert about_numbers({30: 5}, {24: 0.5, 30: 0.5}) == ""
     doubt = (
-        "it is not sure yet how many groups there are: 3 is the likeliest number, with a "
-        "probability of 50%; more answers will tell"
+        "it is not sure yet how many groups there are: 3 to 5 (probability 0.9); more answers "
+        "will tell"
     )
     undecided = about_numbers({3: 5, 4: 4}, {4: 0.4, 3: 0.5, 5: 0.1})
     assert undecided == f"3 groups go against 5 answers, 4 against 4; {doubt}"
-    assert about_numbers({3: 5}, {3: 0.5}) == doubt
+    assert about_numbers({3: 5}, {3: 0.94, 5: 0.06}) == doubt
 
 
 def test_no_answer_is_surely_wrong():

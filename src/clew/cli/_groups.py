@@ -20,7 +20,7 @@ from clew.cli._models import Model
 from clew.cli._words import counted, wrong_with
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._explain import Explanation, GivenAnswer, about_nearest, explanation
-from clew.cluster.guided._result import DECIDED, UNSURE, largest_probabilities
+from clew.cluster.guided._result import UNSURE, largest_probabilities, say_range
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
 from clew.graphs import local_scale_graph, resolved_n_neighbors
@@ -131,18 +131,14 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
 
 def about_numbers(violated: Mapping[int, int], probabilities: Mapping[int, float]) -> str:
     """Say how many answers each number of groups goes against, the chosen first; "" if alone."""
-    best = max(probabilities, key=probabilities.__getitem__, default=0)
     (n_groups, n), *others = violated.items()
     verb = "goes" if n_groups == 1 else "go"
     parts = [f"{counted(n_groups, 'group')} {verb} against {counted(n, 'answer')}"]
     parts += [f"{number:,} against {each:,}" for number, each in others]
     text = ", ".join(parts) if others else ""
-    if probabilities.get(best, 1.0) >= DECIDED:
+    if not (unsure := say_range(probabilities)):
         return text
-    doubt = (
-        f"it is not sure yet how many groups there are: {best:,} is the likeliest number, with a "
-        f"probability of {probabilities[best]:.0%}; more answers will tell"
-    )
+    doubt = f"it is not sure yet how many groups there are: {unsure}; more answers will tell"
     return f"{text}; {doubt}" if text else doubt
 
 

@@ -9,7 +9,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
 from clew.cluster.guided._partitions import Partition
-from clew.cluster.guided._search import _agreed
+from clew.cluster.guided._result import range_of_numbers
+from clew.cluster.guided._search import _agreed, _probabilities_of_numbers
 from clew.exceptions import NoGroupsWarning
 from clew.metrics import adjusted_rand_score
 
@@ -58,3 +59,28 @@ def test_an_average_of_unlike_halves_is_not_one_group() -> None:
     found = _agreed(of, None, np.zeros((40, 1)))
     np.testing.assert_array_equal(found.labels, halves[0])
     np.testing.assert_array_equal(found.probabilities.argmax(axis=1), halves[0])
+
+
+def test_probabilities_of_numbers_follow_the_best_partition_of_each() -> None:
+    found = _probabilities_of_numbers([(8, -40.0), (2, -80.0), (8, -20.0), (2, -60.0), (3, 0.0)])
+    assert list(found) == [2, 3, 4, 5, 6, 7, 8]
+    assert sum(found.values()) == pytest.approx(1)
+    assert found[2] / found[3] == pytest.approx(np.exp(-3))
+    assert found[8] / found[3] == pytest.approx(np.exp(-1))
+    share = np.log(5 / 3) / np.log(8 / 3)  # the energy of 5 groups is interpolated
+    assert found[5] / found[3] == pytest.approx(np.exp(-share))
+    assert range_of_numbers(found) == (3, 8)
+    assert range_of_numbers({3: 1.0}) == (3, 3)
+    assert range_of_numbers({2: 0.02, 3: 0.94, 4: 0.04}) == (3, 3)
+
+
+def test_the_range_of_numbers_holds_the_true_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    held = 0
+    for seed in range(4):
+        answers = Constraints.from_labels(y, 100, error=0.1, random_state=seed)
+        found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+        low, high = range_of_numbers(found.n_clusters_probabilities_)
+        held += low <= 3 <= high
+        assert high <= 12
+    assert held >= 3

@@ -442,7 +442,7 @@ class _Fitting:
             groups = replace(groups, labels=implied, probabilities=memberships)
         errors = self._errors_of_all(_errors_of(groups, self.answers), groups.probabilities)
         is_open = self.n_clusters is None
-        numbers = groups.n_clusters_probabilities if is_open else {}
+        numbers = groups.numbers if is_open else {}
         others = [one.labels for one in groups.partitions] if is_open else []
         n_clusters, odds = groups.probabilities.shape[1], numbers
         if groups.freer is not None and implied is None:

@@ -23,13 +23,13 @@ from clew.cluster.guided._features import Metric
 from clew.cluster.guided._partitions import Labels
 from clew.cluster.guided._predict import RowPredictor
 from clew.cluster.guided._result import (
-    DECIDED,
     UNSURE,
     Alternative,
     GuidedResult,
     Regime,
     largest_probabilities,
     most_probable_groups,
+    say_range,
 )
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
@@ -395,8 +395,8 @@ def _alternatives(result: GuidedResult, *, is_number_given: bool) -> list[str]:
     (first, n), *others = counts
     parts = [f"{_counted(first, 'group')} violate {n:,} answers"]
     parts += [f"{number:,} violate {n_of:,}" for number, n_of in others]
-    share = result.n_clusters_probabilities.get(result.n_clusters, 0.0)
-    doubt = "" if share >= DECIDED else "; answers do not decide between these numbers"
+    unsure = say_range(result.n_clusters_probabilities)
+    doubt = unsure and f"; answers do not decide the number: {unsure}"
     if is_number_given:
         doubt = "; answers and features hold more groups than were wanted"
     return [f"{', '.join(parts)}{doubt}"]

@@ -25,8 +25,9 @@ RegimeName = Literal["features", "answers", "both", "identities"]
 LEAST_RATIO = 10.0
 #: A row whose most probable group has a lower probability is unsure.
 UNSURE = 0.5
-#: Answers decide the number of groups if it has this probability.
-DECIDED = 0.6
+#: The number of groups is in its range with this probability; a range whose ends are apart by a
+#: larger factor is not decided.
+IN_RANGE, MOST_APART = 0.9, 1.25
 
 
 class Regime(str):
@@ -205,6 +206,23 @@ class GuidedResult:
             constraints=answers,
             **others,
         )
+
+
+def range_of_numbers(probabilities: Mapping[int, float]) -> tuple[int, int]:
+    """Return the ends of a range that holds the number of groups with a probability of 0.9."""
+    numbers = sorted(probabilities)
+    below = np.cumsum([probabilities[number] for number in numbers])
+    ends = np.searchsorted(below, [(1 - IN_RANGE) / 2, (1 + IN_RANGE) / 2])
+    low, high = (numbers[min(at, len(numbers) - 1)] for at in ends.tolist())
+    return low, high
+
+
+def say_range(probabilities: Mapping[int, float]) -> str:
+    """Say in which range the number of groups is; empty if it is narrow, or there is none."""
+    if not probabilities:
+        return ""
+    low, high = range_of_numbers(probabilities)
+    return "" if high <= MOST_APART * low else f"{low:,} to {high:,} (probability {IN_RANGE})"
 
 
 def alternatives_of(

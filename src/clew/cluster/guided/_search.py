@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -62,6 +62,9 @@ from clew.similarity import COPRF
 MANY = 1_000
 #: Number of partitions that are averaged, and the factor of the energy in their log weights.
 N_KEPT, TEMPER = 8, 0.1
+#: Factor of the energy of the best partition of each number of groups in the log probability of the
+#: number: with it, ranges of 90 % hold the true number in nine of ten fits.
+NUMBER_TEMPER = 0.05
 #: Factor of what answers tell against a partition, beyond so many nats.
 ANSWERS_TEMPER, LEAST_AGAINST = 0.4, 6.0
 #: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
@@ -115,14 +118,8 @@ class Groups:
     """Number of groups of the features alone, which the energies follow while answers are few."""
     least_error: float = 1.0
     """Smallest error rate of any plausible partition that the search came across."""
-
-    @property
-    def n_clusters_probabilities(self) -> Mapping[int, float]:
-        """Probability of each number of groups, by the weights of the partitions."""
-        total: dict[int, float] = {}
-        for one, weight in zip(self.partitions, self.weights.tolist(), strict=True):
-            total[one.n_clusters] = total.get(one.n_clusters, 0.0) + weight
-        return dict(sorted(total.items()))
+    numbers: Mapping[int, float] = field(default_factory=dict)
+    """Probability of each number of groups."""
 
 
 def fit_groups(
@@ -215,6 +212,7 @@ class _Search:
         self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
         self._one_kind = OneKind.of(rows, answers)
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
+        self._energies: list[tuple[int, float]] = []
 
     def few(self, n: int) -> int:
         """Fewer partitions of many rows."""
@@ -245,6 +243,7 @@ class _Search:
         if self._one_kind is not None:
             of_choice = self._one_kind.log_evidence(found.labels, found.error)
             found = replace(found, energy=found.energy + of_choice)
+        self._energies.append((found.n_clusters, found.energy))
         if found.memberships.size <= KEPT_NUMBERS:
             self._refined[key] = found
         return found
@@ -303,6 +302,7 @@ class _Search:
             follow_classes=of_classes,
             number_alone=number,
             least_error=float(min(errors, default=1.0)),
+            numbers=_probabilities_of_numbers(self._energies),
         )
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
@@ -440,6 +440,21 @@ def _weights(partitions: Sequence[Partition]) -> Floats:
     logs = TEMPER * energy - ANSWERS_TEMPER * np.maximum(lead - LEAST_AGAINST, 0.0)
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
+
+
+def _probabilities_of_numbers(energies: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Probability of each number of groups, from the best partition of each.
+
+    Energies of numbers in between are interpolated, linearly in the logarithm of the number.
+    """
+    best: dict[int, float] = {}
+    for number, energy in energies:
+        best[number] = max(energy, best.get(number, energy))
+    known = np.array(sorted(best))
+    every = np.arange(known[0], known[-1] + 1)
+    logs = np.interp(np.log(every), np.log(known), [best[number] for number in known.tolist()])
+    weight = np.exp(NUMBER_TEMPER * (logs - logs.max()))
+    return dict(zip(every.tolist(), (weight / weight.sum()).tolist(), strict=True))
 
 
 def _log_likelihood_of_answers(partition: Partition) -> float:
