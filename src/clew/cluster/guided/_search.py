@@ -63,8 +63,8 @@ MANY = 1_000
 #: Number of partitions that are averaged, and the factor of the energy in their log weights.
 N_KEPT, TEMPER = 8, 0.1
 #: Factor of the energy of the best partition of each number of groups in the log probability of the
-#: number: with it, ranges of 90 % hold the true number in nine of ten fits.
-NUMBER_TEMPER = 0.05
+#: number: with it, ranges of 90 % hold the true number in 94 % of fits.
+NUMBER_TEMPER = 0.07
 #: Factor of what answers tell against a partition, beyond so many nats.
 ANSWERS_TEMPER, LEAST_AGAINST = 0.4, 6.0
 #: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
@@ -445,7 +445,8 @@ def _weights(partitions: Sequence[Partition]) -> Floats:
 def _probabilities_of_numbers(energies: Sequence[tuple[int, float]]) -> dict[int, float]:
     """Probability of each number of groups, from the best partition of each.
 
-    Energies of numbers in between are interpolated, linearly in the logarithm of the number.
+    Before, all logarithms of numbers are as probable. Energies of numbers in between are
+    interpolated, linearly in the logarithm.
     """
     best: dict[int, float] = {}
     for number, energy in energies:
@@ -453,7 +454,7 @@ def _probabilities_of_numbers(energies: Sequence[tuple[int, float]]) -> dict[int
     known = np.array(sorted(best))
     every = np.arange(known[0], known[-1] + 1)
     logs = np.interp(np.log(every), np.log(known), [best[number] for number in known.tolist()])
-    weight = np.exp(NUMBER_TEMPER * (logs - logs.max()))
+    weight = np.exp(NUMBER_TEMPER * (logs - logs.max())) / every
     return dict(zip(every.tolist(), (weight / weight.sum()).tolist(), strict=True))
 
 
