@@ -1,9 +1,9 @@
-"""Answers of one kind: if all are "same", or all "different", the choice of pairs is evidence.
+"""Answers of one kind: if somebody's are all "same", or "different", their choice is evidence.
 
 One group of all rows explains answers "same" best, and many groups explain answers "different".
-But whoever records one kind only has chosen the pairs by their answers. So each answer's
-probability is divided by that of the same answer to random pairs as near to each other. Where only
-near rows are linked, those have the same answer, and nothing is added.
+But whoever records one kind only, such as a rule that finds matches, has chosen the pairs by their
+answers. So each answer's probability is divided by that of the same answer to random pairs as near
+to each other. Where only near rows are linked, those have the same answer, and nothing is added.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ Labels = NDArray[np.int64]
 
 #: Answers whose distances are read, rows that other pairs are drawn from, and pairs for each.
 N_ANSWERS, N_ROWS, N_PAIRS = 200, 100, 20
+#: Smallest number of answers of one annotator, and share of all, unless all are of one kind.
+LEAST, LEAST_SHARE = 20, 0.05
 #: Prior probability that only answers of one kind were recorded.
 PRIOR = 0.02
 #: Weight of this evidence. With 1, groups follow the pairs and fall apart around them.
@@ -32,8 +34,10 @@ WEIGHT = 0.8
 
 @dataclass(frozen=True, eq=False)
 class OneKind:
-    """Answers that are all "same", or all "different"."""
+    """Answers of everybody, or of one annotator, that are all "same", or all "different"."""
 
+    annotators: slice
+    """Who gave them."""
     are_same: bool
     total: float
     """Sum of the answers' weights."""
@@ -41,30 +45,47 @@ class OneKind:
     """Random pairs, as near to each other as those with answers, (2, n_pairs)."""
 
     @classmethod
-    def of(cls, rows: Rows, answers: AnswerModel) -> Self | None:
+    def of_each(cls, rows: Rows, answers: AnswerModel) -> list[Self]:
+        """Draw other pairs for everybody, or for each annotator whose answers are of one kind."""
+        every = cls._of(rows, answers, slice(None))
+        if every is not None:
+            return [every]
+        n = np.bincount(answers.annotators, minlength=answers.n_annotators)
+        have_many = n >= max(LEAST, LEAST_SHARE * len(answers))
+        each = (slice(at, at + 1) for at in np.flatnonzero(have_many).tolist())
+        return [one for of in each if (one := cls._of(rows, answers, of)) is not None]
+
+    @classmethod
+    def _of(cls, rows: Rows, answers: AnswerModel, annotators: slice) -> Self | None:
         """Draw other pairs; None if the answers are of several kinds, or none.
 
         Time O(n d), memory O(n), for 300 rows.
         """
-        tables = [table for table in answers.tables if len(table)]
-        kinds = {(table.kind, code) for table in tables for code in set(table.answers.tolist())}
+        chosen = np.arange(answers.n_annotators)[annotators]
+        own = [(table, np.isin(table.annotators, chosen)) for table in answers.tables]
+        own = [(table, is_own) for table, is_own in own if is_own.any()]
+        kinds = {(t.kind, code) for t, is_own in own for code in set(t.answers[is_own].tolist())}
         if kinds not in ({("pair", SAME)}, {("pair", DIFFERENT)}):
             return None
+        ((table, is_own),) = own
         rng, n = np.random.RandomState(0), answers.n_samples
         first = rng.randint(n, size=min(N_ROWS, n)).repeat(N_PAIRS)
         if rows.has_features:
-            rank = _ranks(rows, tables[0].rows[:: -(-len(tables[0]) // N_ANSWERS)])
+            pairs = table.rows[is_own]
+            rank = _ranks(rows, pairs[:: -(-len(pairs) // N_ANSWERS)])
             order = _distances(rows, first[::N_PAIRS]).argsort(axis=1, kind="stable")
             second = order[np.arange(len(first)) // N_PAIRS, rng.choice(rank, len(first))]
         else:
             second = (first + rng.randint(1, n, len(first))) % n
         are_same = kinds == {("pair", SAME)}
-        return cls(are_same, float(answers.weights.sum()), np.stack([first, second]))
+        return cls(
+            annotators, are_same, float(table.weights[is_own].sum()), np.stack([first, second])
+        )
 
     def log_evidence(self, label: Labels, error: Floats) -> float:
         """Log-probability of the choice of pairs, in nats, given groups and error rates."""
         first, second = label[self.others]
-        same, rate = float((first == second).mean()), float(error.mean())
+        same, rate = float((first == second).mean()), float(error[self.annotators].mean())
         share = (1 - rate) * same + rate * (1 - same)
         log_share = np.log(share if self.are_same else 1 - share)
         return float(

@@ -210,7 +210,7 @@ class _Search:
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
         self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
-        self._one_kind = OneKind.of(rows, answers)
+        self._of_one_kind = OneKind.of_each(rows, answers)
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
         self._energies: list[tuple[int, float]] = []
 
@@ -240,8 +240,8 @@ class _Search:
             share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
             far = np.log(found.n_clusters / self.number_alone) ** 2
             found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
-        if self._one_kind is not None:
-            of_choice = self._one_kind.log_evidence(found.labels, found.error)
+        for of_annotator in self._of_one_kind:
+            of_choice = of_annotator.log_evidence(found.labels, found.error)
             found = replace(found, energy=found.energy + of_choice)
         self._energies.append((found.n_clusters, found.energy))
         if found.memberships.size <= KEPT_NUMBERS:
