@@ -22,7 +22,7 @@ from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import _remaining as now
 from clew.session._quality import Estimate, Quality, expected_pairs, n_informative, quality_of
-from clew.session._remaining import GOAL, OFFSET, Remaining, Status, advice_of, remaining_of
+from clew.session._remaining import GOAL, OFFSET, Remaining, advice_of, log_wrong, remaining_of
 from clew.session._result import groups_of, probabilities_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
@@ -220,8 +220,8 @@ State = dict[str, float]
 class Regression(NamedTuple):
     """The regression of `clew.session._remaining`."""
 
-    coefficients: Floats
-    """Intercept, d, log groups, d * log groups, log items, log answers."""
+    line: tuple[float, float]
+    """Intercept and slope."""
     range: tuple[float, float]
     """5 % and 95 % quantiles of the truth minus the estimate (logarithms), before the goal."""
 
@@ -244,11 +244,6 @@ class Run(NamedTuple):
             (s for s in self.states if advice_of(logged_quality(s), None, has_questions=True)), None
         )
 
-    def progress(self, state: State) -> Status:
-        return Status(
-            self.n_items, int(state["n_groups"]), int(state["n_answers"]), state["jaccard value"]
-        )
-
     def left(self, state: State) -> float:
         """Return the number of further answers to the goal, which is reached."""
         assert self.needed is not None
@@ -269,11 +264,8 @@ class Run(NamedTuple):
             return None
         needed = self.needed or 0
         state = min(states, key=lambda s: abs(s["n_answers"] - share * needed))
-        progress = self.progress(state)
-        if fitted is None:
-            found = remaining_of(progress)
-        else:
-            found = remaining_of(progress, fitted.coefficients.tolist(), fitted.range)
+        estimates = self.n_items, int(state["n_answers"]), state["jaccard value"]
+        found = remaining_of(*estimates, *(fitted or ()))
         assert found is not None
         return found, self.left(state)
 
@@ -294,7 +286,10 @@ def logged_quality(state: State) -> Quality | None:
 
 
 def regression(runs: Sequence[Run]) -> Regression:
-    """Fit log(questions left + 5) by least absolute deviations, each session with equal weight."""
+    """Fit log(questions left for each item + 1/30) by least absolute deviations.
+
+    Each session has the same weight.
+    """
     features, logs, weights, before = [], [], [], []
     for run in runs:
         states = run.with_estimate()
@@ -303,8 +298,8 @@ def regression(runs: Sequence[Run]) -> Regression:
         weight = near + AFTER * (share >= 1)
         weights += list(weight / max(weight.sum(), 1e-9))
         before += list(share < 1)
-        features += [(1.0, *run.progress(state).features()) for state in states]
-        logs += [np.log(run.left(state) + OFFSET) for state in states]
+        features += [(1.0, log_wrong(state["jaccard value"])) for state in states]
+        logs += [np.log(run.left(state) / run.n_items + OFFSET) for state in states]
     X, y, w = np.array(features), np.array(logs), np.array(weights)
     slopes = np.zeros(X.shape[1])
     for step in range(6):
@@ -314,7 +309,7 @@ def regression(runs: Sequence[Run]) -> Regression:
             X.T @ (of[:, None] * X) + RIDGE * np.eye(X.shape[1]), X.T @ (of * y)
         )
     low, high = np.quantile((y - X @ slopes)[np.array(before)], [0.05, 0.95])
-    return Regression(slopes, (float(low), float(high)))
+    return Regression((float(slopes[0]), float(slopes[1])), (float(low), float(high)))
 
 
 #: Jaccard indices that are counted where stopping is advised.
@@ -446,10 +441,9 @@ class SessionReport:
     def coefficients(self) -> Table:
         of_sets = [run for run in self.runs if run.set in FITTED_ON and run.with_estimate()]
         fitted = regression(of_sets) if of_sets else None
-        names = ["intercept", "d", "log groups", "d · log groups", "log items", "log answers"]
-        names += ["low end", "high end"]
-        found = [f"{of:.3f}" for of in (*fitted.coefficients, *fitted.range)] if fitted else []
-        in_use = [f"{of:.3f}" for of in (*now.COEFFICIENTS, *now.RANGE)]
+        names = ["intercept", "slope", "low end", "high end"]
+        found = [f"{of:.3f}" for of in (*fitted.line, *fitted.range)] if fitted else []
+        in_use = [f"{of:.3f}" for of in (now.INTERCEPT, now.SLOPE, *now.RANGE)]
         values = zip(names, found or ["–"] * len(names), in_use, strict=True)
         rows = [list(row) for row in values]
         return Table(["", "fitted to this log", "in use"], rows)

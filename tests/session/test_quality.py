@@ -20,7 +20,7 @@ from clew.session._quality import (
     expected_pairs,
     quality_of,
 )
-from clew.session._remaining import Remaining, Status, advice_of, remaining_of
+from clew.session._remaining import Remaining, advice_of, remaining_of
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -204,7 +204,7 @@ def test_nobody_is_surer_than_answers_allow() -> None:
     assert few.groups[2].precision.low == 1.0
     assert few.groups[2].recall.low <= tail
     assert not advice_of(
-        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[20] * 4),
+        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[12] * 4),
         None,
         has_questions=True,
     )
@@ -232,17 +232,20 @@ def test_nothing_remains_of_finished_groups() -> None:
         labels = np.repeat(np.arange(n_groups), 8)
         p = (labels[:, None] == labels[None, :]).astype(np.float32)
         jaccard = quality_of([], expected_pairs(p, labels), 0.05).jaccard.value
-        left = remaining_of(Status(len(labels), n_groups, 2 * len(labels), jaccard))
+        left = remaining_of(len(labels), 2 * len(labels), jaccard)
         assert left is not None
         assert left.low == 0
         assert left.median <= 10
 
 
 def test_remaining_falls_as_groups_become_right() -> None:
-    left = [remaining_of(Status(200, 20, 100, jaccard)) for jaccard in (0.2, 0.6, 0.9, 0.99)]
-    medians = [each.median for each in left if each]
-    assert len(medians) == 4
-    assert medians == sorted(medians, reverse=True)
+    for n in (24, 200, 20_000):
+        left = [remaining_of(n, 100, jaccard) for jaccard in (0.0, 0.2, 0.6, 0.9, 1.0)]
+        medians = [each.median / n for each in left if each]
+        assert len(medians) == 5
+        assert medians == sorted(medians, reverse=True)
+        assert medians[0] < 3
+        assert medians[-1] < 0.01
 
 
 def test_nothing_is_said_while_nothing_is_known() -> None:

@@ -14,14 +14,13 @@ from clew.session._quality import Quality
 GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
 #: these.
-ENOUGH, ENOUGH_LOW = GOAL, 0.87
+ENOUGH, ENOUGH_LOW = GOAL, 0.8
 #: The advice to stop stands until the estimated Jaccard index falls below this.
 STILL_ENOUGH = 0.9
-#: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of d, log k,
-#: d * log k, log n and log a, for k groups of n items after a answers, where d is the logarithm of
-#: 1 minus the estimated Jaccard index plus `LEAST_SHARE`. `benchmarks.studies session` fits it.
-COEFFICIENTS = (6.195, 0.663, 0.541, 0.132, -0.621, 0.300)
-OFFSET, LEAST_SHARE = 5, 0.01
+#: Questions left for each item: ``exp(INTERCEPT) * (wrong + LEAST_SHARE) ** SLOPE - OFFSET``, where
+#: wrong is 1 minus the estimated Jaccard index. `benchmarks.studies session` fits it.
+INTERCEPT, SLOPE = 0.53, 0.84
+OFFSET, LEAST_SHARE = 1 / 30, 0.01
 #: Log factors from the estimate to the low and the high end of the range.
 RANGE = (-0.9, 1.5)
 
@@ -79,37 +78,30 @@ class Advice(NamedTuple):
         return f"{'stop' if self.is_enough else 'go on'}: {self.reason}"
 
 
-class Status(NamedTuple):
-    """The numbers from which the number of remaining questions is estimated."""
-
-    n_items: int
-    n_groups: int
-    n_answers: int
-    """Number of informative answers: no don't-knows, positive weights."""
-    jaccard: float
-    """Estimated Jaccard index of groups and people."""
-
-    def features(self) -> tuple[float, ...]:
-        """Return the numbers of the regression."""
-        wrong = float(np.log(max(1 - self.jaccard, 0.0) + LEAST_SHARE))
-        groups = float(np.log(self.n_groups))
-        items, answers = float(np.log(self.n_items)), float(np.log(max(self.n_answers, 1)))
-        return wrong, groups, wrong * groups, items, answers
-
-
 def remaining_of(
-    progress: Status,
-    coefficients: Sequence[float] = COEFFICIENTS,
-    span: tuple[float, float] = RANGE,
+    n_items: int,
+    n_answers: int,
+    jaccard: float,
+    line: Sequence[float] = (INTERCEPT, SLOPE),
+    span: Sequence[float] = RANGE,
 ) -> Remaining | None:
-    """Regression of log(questions + 5) on 1 - Jaccard; None before 20 informative answers."""
-    if progress.n_answers < LEAST_ANSWERS:
+    """Estimate the questions left from the Jaccard index of groups and people.
+
+    None before 20 informative answers: no don't-knows, positive weights.
+    """
+    if n_answers < LEAST_ANSWERS:
         return None
-    log_left = float(np.dot(coefficients, (1.0, *progress.features())))
+    log_share = line[0] + line[1] * log_wrong(jaccard)
     low, middle, high = (
-        max(round(float(np.exp(log_left + by)) - OFFSET), 0) for by in (span[0], 0, span[1])
+        max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), 0)
+        for by in (span[0], 0.0, span[1])
     )
     return Remaining(middle, low, high)
+
+
+def log_wrong(jaccard: float) -> float:
+    """Return the logarithm of 1 minus a Jaccard index, which is finite at 1."""
+    return float(np.log(max(1 - jaccard, 0.0) + LEAST_SHARE))
 
 
 def advice_of(

@@ -46,7 +46,7 @@ from clew.session._quality import (
     n_informative,
     quality_of,
 )
-from clew.session._remaining import Advice, Remaining, Status, advice_of, remaining_of
+from clew.session._remaining import Advice, Remaining, advice_of, remaining_of
 from clew.trust import AnswerPosterior, answer_posterior
 from clew.trust.doubts import DOUBT
 
@@ -242,8 +242,7 @@ def _quality_and_remaining(
     quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        n_groups, jaccard = int(labels.max()) + 1, quality.jaccard.value
-        remaining = remaining_of(Status(n_in_groups, n_groups, n_answers[0], jaccard))
+        remaining = remaining_of(n_in_groups, n_answers[0], quality.jaccard.value)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining
