@@ -236,8 +236,10 @@ class AnswerModel:
         n = self.n_annotators
         totals = np.bincount(self.annotators, weights * wrong, n) + settings.pooling * mean
         counts = np.bincount(self.annotators, weights, n) + settings.pooling
-        low = settings.error_bounds[0]
-        return np.asarray(np.clip(totals / counts, low, settings.swapped_bound))
+        low, high = settings.error_bounds
+        if mean < 0.5:  # some may answer the other way round, but not most of them
+            high = settings.swapped_bound
+        return np.asarray(np.clip(totals / counts, low, high))
 
     def evidence(self, labels: Labels, error: Floats) -> Floats:
         """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""
