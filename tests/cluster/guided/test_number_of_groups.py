@@ -100,3 +100,20 @@ def test_a_rule_that_finds_matches_does_not_join_the_groups_that_people_tell_apa
     found = GuidedClustering(random_state=0).fit(X, constraints=people + rule)
     assert found.n_clusters_ == 10
     assert adjusted_rand_score(y, found.labels_) > 0.95
+
+
+def test_most_annotators_do_not_answer_the_other_way_round() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(200) % 20)
+    X = 2 * rng.normal(size=(20, 5))[y] + rng.normal(size=(200, 5))
+    drawn = Constraints.from_labels(y, 200, error=0.1, random_state=0)
+    people = Constraints.from_pairs(
+        must_link=drawn.must_link, cannot_link=drawn.cannot_link, n_samples=200, annotators="Ann"
+    )
+    more = Constraints.from_labels(y, 3000, random_state=1)
+    different = np.concatenate([more.cannot_link[:380], more.must_link[:20]])
+    rule = Constraints.from_pairs(cannot_link=different, n_samples=200, annotators="rule")
+    found = GuidedClustering(random_state=0).fit(X, constraints=people + rule)
+    assert 13 <= found.n_clusters_ <= 30  # all rows in one group make 95 % of the answers wrong
+    assert adjusted_rand_score(y, found.labels_) > 0.55
+    assert found.error_rate_ < 0.1
