@@ -22,8 +22,8 @@ from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import _remaining as now
 from clew.session._quality import Estimate, Quality, expected_pairs, n_informative, quality_of
-from clew.session._remaining import GOAL, OFFSET, Remaining, advice_of, log_wrong, remaining_of
-from clew.session._result import groups_of, probabilities_of
+from clew.session._remaining import GOAL, OFFSET, Remaining, advice_of, features_of, remaining_of
+from clew.session._result import confidence_of, groups_of, probabilities_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
 #: Constants of sessions were fitted on the first sets, and not on the held-out ones.
@@ -65,12 +65,13 @@ class Cell(NamedTuple):
 
 
 #: Truth and estimates of a state: each estimate with the ends of its interval. `groups_precision`
-#: and `groups_recall` are the shares of groups whose intervals hold the truth.
+#: and `groups_recall` are the shares of groups whose intervals hold the truth; `unresolved` is 1
+#: minus the mean confidence.
 MEASURES = ("jaccard", "precision", "recall")
 STATE = (
     "n_answers", "n_groups", "n_checks", *MEASURES,
     *(f"{name} {of}" for name in MEASURES for of in ("value", "low", "high")),
-    "groups_precision", "groups_recall",
+    "groups_precision", "groups_recall", "unresolved",
 )  # fmt: skip
 METHOD = Method()
 CELLS = tuple(map(Cell, (0.0, 0.1, 0.2)))
@@ -185,6 +186,7 @@ def _state(session: Session, y: Ints) -> list[float]:
         len(session.answers), len(sizes), quality.n_checks, *true,
         *(value for name in MEASURES for value in getattr(quality, name)),
         _share_held(quality, "precision", precision), _share_held(quality, "recall", recall),
+        1 - confidence_of(pairs, labels).mean(),
     )  # fmt: skip
     return [float(f"{value:.4g}") for value in values]
 
@@ -220,8 +222,8 @@ State = dict[str, float]
 class Regression(NamedTuple):
     """The regression of `clew.session._remaining`."""
 
-    line: tuple[float, float]
-    """Intercept and slope."""
+    coefficients: Floats
+    """Intercept, and slopes of the logarithms of the unresolved share and of answers an item."""
     range: tuple[float, float]
     """5 % and 95 % quantiles of the truth minus the estimate (logarithms), before the goal."""
 
@@ -244,6 +246,9 @@ class Run(NamedTuple):
             (s for s in self.states if advice_of(logged_quality(s), None, has_questions=True)), None
         )
 
+    def progress(self, state: State) -> tuple[int, int, float]:
+        return self.n_items, int(state["n_answers"]), state["unresolved"]
+
     def left(self, state: State) -> float:
         """Return the number of further answers to the goal, which is reached."""
         assert self.needed is not None
@@ -264,8 +269,7 @@ class Run(NamedTuple):
             return None
         needed = self.needed or 0
         state = min(states, key=lambda s: abs(s["n_answers"] - share * needed))
-        estimates = self.n_items, int(state["n_answers"]), state["jaccard value"]
-        found = remaining_of(*estimates, *(fitted or ()))
+        found = remaining_of(*self.progress(state), *(fitted or ()))
         assert found is not None
         return found, self.left(state)
 
@@ -298,7 +302,7 @@ def regression(runs: Sequence[Run]) -> Regression:
         weight = near + AFTER * (share >= 1)
         weights += list(weight / max(weight.sum(), 1e-9))
         before += list(share < 1)
-        features += [(1.0, log_wrong(state["jaccard value"])) for state in states]
+        features += [(1.0, *features_of(*run.progress(state))) for state in states]
         logs += [np.log(run.left(state) / run.n_items + OFFSET) for state in states]
     X, y, w = np.array(features), np.array(logs), np.array(weights)
     slopes = np.zeros(X.shape[1])
@@ -309,7 +313,7 @@ def regression(runs: Sequence[Run]) -> Regression:
             X.T @ (of[:, None] * X) + RIDGE * np.eye(X.shape[1]), X.T @ (of * y)
         )
     low, high = np.quantile((y - X @ slopes)[np.array(before)], [0.05, 0.95])
-    return Regression((float(slopes[0]), float(slopes[1])), (float(low), float(high)))
+    return Regression(slopes, (float(low), float(high)))
 
 
 #: Jaccard indices that are counted where stopping is advised.
@@ -441,9 +445,9 @@ class SessionReport:
     def coefficients(self) -> Table:
         of_sets = [run for run in self.runs if run.set in FITTED_ON and run.with_estimate()]
         fitted = regression(of_sets) if of_sets else None
-        names = ["intercept", "slope", "low end", "high end"]
-        found = [f"{of:.3f}" for of in (*fitted.line, *fitted.range)] if fitted else []
-        in_use = [f"{of:.3f}" for of in (now.INTERCEPT, now.SLOPE, *now.RANGE)]
+        names = ["intercept", "log unresolved", "log answers", "low end", "high end"]
+        found = [f"{of:.3f}" for of in (*fitted.coefficients, *fitted.range)] if fitted else []
+        in_use = [f"{of:.3f}" for of in (*now.COEFFICIENTS, *now.RANGE)]
         values = zip(names, found or ["–"] * len(names), in_use, strict=True)
         rows = [list(row) for row in values]
         return Table(["", "fitted to this log", "in use"], rows)

@@ -30,7 +30,7 @@ def test_the_log_makes_the_same_estimates_as_the_session() -> None:
     assert result.quality_ is not None
     assert quality.n_checks == result.quality_.n_checks == 6
     np.testing.assert_allclose(quality.jaccard, result.quality_.jaccard, atol=1e-3)
-    remaining = remaining_of(24, 24, run.states[0]["jaccard value"])
+    remaining = remaining_of(*run.progress(run.states[0]))
     assert remaining is not None
     assert result.remaining_ is not None
     np.testing.assert_allclose(remaining[:3], result.remaining_[:3], atol=2)
@@ -54,11 +54,7 @@ def test_the_regression_finds_the_effect_of_wrong_pairs() -> None:
     for _ in range(60):
         n_items, needed = random.randint(50, 300), 10 * random.randint(10, 25)
         states = [
-            {
-                "jaccard value": 1 - (needed - n) / (5 * n_items),
-                "jaccard": 0.5,
-                "n_answers": float(n),
-            }
+            {"unresolved": (needed - n) / (5 * n_items), "jaccard": 0.5, "n_answers": float(n)}
             for n in range(20, needed, 10)
         ]
         end = states[-1] | {"n_answers": float(needed), "jaccard": 0.96}

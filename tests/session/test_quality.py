@@ -15,12 +15,14 @@ from clew.session._quality import (
     LEAST,
     Check,
     Estimate,
+    PairProbabilities,
     Quality,
     draw_check,
     expected_pairs,
     quality_of,
 )
 from clew.session._remaining import Remaining, advice_of, remaining_of
+from clew.session._result import confidence_of
 
 pytestmark = pytest.mark.usefixtures("small_search")
 
@@ -204,7 +206,7 @@ def test_nobody_is_surer_than_answers_allow() -> None:
     assert few.groups[2].precision.low == 1.0
     assert few.groups[2].recall.low <= tail
     assert not advice_of(
-        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[12] * 4),
+        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[8] * 4),
         None,
         has_questions=True,
     )
@@ -231,8 +233,9 @@ def test_nothing_remains_of_finished_groups() -> None:
     for n_groups in (2, 40):
         labels = np.repeat(np.arange(n_groups), 8)
         p = (labels[:, None] == labels[None, :]).astype(np.float32)
-        jaccard = quality_of([], expected_pairs(p, labels), 0.05).jaccard.value
-        left = remaining_of(len(labels), 2 * len(labels), jaccard)
+        pairs = PairProbabilities(p, is_estimated=True, rows=np.arange(len(p)))
+        unresolved = 1 - confidence_of(pairs, labels).mean()
+        left = remaining_of(len(labels), 2 * len(labels), unresolved)
         assert left is not None
         assert left.low == 0
         assert left.median <= 10
@@ -240,11 +243,11 @@ def test_nothing_remains_of_finished_groups() -> None:
 
 def test_remaining_falls_as_groups_become_right() -> None:
     for n in (24, 200, 20_000):
-        left = [remaining_of(n, 100, jaccard) for jaccard in (0.0, 0.2, 0.6, 0.9, 1.0)]
+        left = [remaining_of(n, 100, share) for share in (1.0, 0.5, 0.2, 0.1, 0.0)]
         medians = [each.median / n for each in left if each]
         assert len(medians) == 5
         assert medians == sorted(medians, reverse=True)
-        assert medians[0] < 3
+        assert medians[0] < 8
         assert medians[-1] < 0.01
 
 

@@ -14,13 +14,14 @@ from clew.session._quality import Quality
 GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
 #: these.
-ENOUGH, ENOUGH_LOW = GOAL, 0.8
+ENOUGH, ENOUGH_LOW = GOAL, 0.75
 #: The advice to stop stands until the estimated Jaccard index falls below this.
 STILL_ENOUGH = 0.9
-#: Questions left for each item: ``exp(INTERCEPT) * (wrong + LEAST_SHARE) ** SLOPE - OFFSET``, where
-#: wrong is 1 minus the estimated Jaccard index. `benchmarks.studies session` fits it.
-INTERCEPT, SLOPE = 0.53, 0.84
-OFFSET, LEAST_SHARE = 1 / 30, 0.01
+#: Logarithm of the questions left for each item plus `OFFSET`: the intercept, and the slopes of the
+#: logarithms of the unresolved share plus `LEAST_SHARE` and of the answers for each item.
+#: `benchmarks.studies session` fits them.
+COEFFICIENTS = (1.59, 1.48, 0.25)
+OFFSET, LEAST_SHARE = 1 / 30, 0.02
 #: Log factors from the estimate to the low and the high end of the range.
 RANGE = (-0.9, 1.5)
 
@@ -81,17 +82,29 @@ class Advice(NamedTuple):
 def remaining_of(
     n_items: int,
     n_answers: int,
-    jaccard: float,
-    line: Sequence[float] = (INTERCEPT, SLOPE),
+    unresolved: float,
+    coefficients: Sequence[float] = COEFFICIENTS,
     span: Sequence[float] = RANGE,
 ) -> Remaining | None:
-    """Estimate the questions left from the Jaccard index of groups and people.
+    """Estimate the questions left from how sure the groups of the items are.
 
-    None before 20 informative answers: no don't-knows, positive weights.
+    Parameters
+    ----------
+    n_items, n_answers : int
+        Numbers of items in groups, and of informative answers: no don't-knows, positive weights.
+    unresolved : float
+        1 minus the mean confidence of the items.
+    coefficients, span : sequence of float
+        Of the regression, and log factors to the ends of the range.
+
+    Returns
+    -------
+    Remaining or None
+        None before 20 answers.
     """
     if n_answers < LEAST_ANSWERS:
         return None
-    log_share = line[0] + line[1] * log_wrong(jaccard)
+    log_share = float(np.dot(coefficients, (1.0, *features_of(n_items, n_answers, unresolved))))
     low, middle, high = (
         max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), 0)
         for by in (span[0], 0.0, span[1])
@@ -99,9 +112,9 @@ def remaining_of(
     return Remaining(middle, low, high)
 
 
-def log_wrong(jaccard: float) -> float:
-    """Return the logarithm of 1 minus a Jaccard index, which is finite at 1."""
-    return float(np.log(max(1 - jaccard, 0.0) + LEAST_SHARE))
+def features_of(n_items: int, n_answers: int, unresolved: float) -> tuple[float, float]:
+    """Return the logarithms of the unresolved share and of the answers for each item."""
+    return float(np.log(max(unresolved, 0.0) + LEAST_SHARE)), float(np.log(n_answers / n_items))
 
 
 def advice_of(

@@ -177,12 +177,13 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     n_in_groups = int((labels >= 0).sum())
     is_sampled = len(pairs.rows) < n_in_groups
     few = _some_pairs(model, labels) if is_sampled else None
-    confidence = _confidence(pairs, labels, few)
+    confidence = confidence_of(pairs, labels, few)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
     for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
     by_confidence = is_sampled or not items.is_known or n_in_groups < 2
-    quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels)
+    unresolved = 1 - float(confidence[labels >= 0].mean()) if n_in_groups else 0.0
+    quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels, unresolved)
     n_checks = len(loop.answered_checks())
     question = strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
     with loop.recording:
@@ -228,7 +229,11 @@ def _was_enough(previous: SessionResult | Mapping[str, Any] | None) -> bool:
 
 
 def _quality_and_remaining(
-    loop: Loop, strategy: Strategy, pairs: PairProbabilities, labels: NDArray[np.int64]
+    loop: Loop,
+    strategy: Strategy,
+    pairs: PairProbabilities,
+    labels: NDArray[np.int64],
+    unresolved: float,
 ) -> tuple[Quality | None, Remaining | None]:
     """Estimate the quality of the groups, and the questions that are left."""
     n_in_groups = int((labels >= 0).sum())
@@ -242,7 +247,7 @@ def _quality_and_remaining(
     quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        remaining = remaining_of(n_in_groups, n_answers[0], quality.jaccard.value)
+        remaining = remaining_of(n_in_groups, n_answers[0], unresolved)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining
@@ -296,7 +301,10 @@ def as_alone(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(is_out, labels.max() + np.cumsum(is_out), labels)
 
 
-def _confidence(pairs: PairProbabilities, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:
+def confidence_of(
+    pairs: PairProbabilities, labels: NDArray[np.int64], few: _Pairs | None = None
+) -> Floats:
+    """Return how sure the group of each item is."""
     if pairs.near is not None:
         nearest = pairs.near.indices.reshape(len(labels), -1)
         is_own = (labels[nearest] == labels[:, None]) & (labels >= 0)[:, None]
