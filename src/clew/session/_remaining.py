@@ -23,7 +23,7 @@ STILL_ENOUGH = 0.9
 COEFFICIENTS = (1.59, 1.48, 0.25)
 OFFSET, LEAST_SHARE = 1 / 30, 0.02
 #: Log factors from the estimate to the low and the high end of the range.
-RANGE = (-0.9, 1.5)
+RANGE = (-1.4, 1.1)
 
 
 class Remaining(NamedTuple):
