@@ -88,7 +88,7 @@ def _charts(left: dict[str, Any] | None, quality: dict[str, Any], counts: Counts
 
 
 def n_dont_know(counts: Counts) -> int:
-    """Count the answers that say nothing."""
+    """Count the don't-knows."""
     return sum(n for name, n in counts.by_value.items() if name.endswith(f" {DONT_KNOW}"))
 
 
