@@ -206,9 +206,7 @@ def test_nobody_is_surer_than_answers_allow() -> None:
     assert few.groups[2].precision.low == 1.0
     assert few.groups[2].recall.low <= tail
     assert not advice_of(
-        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[8] * 4),
-        None,
-        has_questions=True,
+        quality_of([], expected_pairs(p, labels), 0.05, n_answers=[8] * 4), None, has_questions=True
     )
 
 
