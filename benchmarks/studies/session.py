@@ -246,8 +246,10 @@ class Run(NamedTuple):
             (s for s in self.states if advice_of(logged_quality(s), None, has_questions=True)), None
         )
 
-    def progress(self, state: State) -> tuple[int, int, float]:
-        return self.n_items, int(state["n_answers"]), state["unresolved"]
+    def progress(self, state: State) -> tuple[int, int, float, float]:
+        return (
+            self.n_items, int(state["n_answers"]), state["unresolved"], state["jaccard value"]
+        )  # fmt: skip
 
     def left(self, state: State) -> float:
         """Return the number of further answers to the goal, which is reached."""

@@ -152,7 +152,7 @@ def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
 
 
 def refuse_repeated(columns: Iterable[Hashable]) -> None:
-    """Refuse names of columns that are there twice."""
+    """Refuse repeated names of columns."""
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")

@@ -49,12 +49,17 @@ def test_no_set_is_both_fitted_on_and_held_out() -> None:
     assert not set(s.FITTED_ON) & set(s.HELD_OUT)
 
 
-def test_the_regression_finds_the_effect_of_wrong_pairs() -> None:
+def test_the_regression_finds_the_effect_of_the_unresolved_share() -> None:
     random, runs = np.random.RandomState(0), []
     for _ in range(60):
         n_items, needed = random.randint(50, 300), 10 * random.randint(10, 25)
         states = [
-            {"unresolved": (needed - n) / (5 * n_items), "jaccard": 0.5, "n_answers": float(n)}
+            {
+                "jaccard value": 1.0,
+                "unresolved": (needed - n) / (5 * n_items),
+                "jaccard": 0.5,
+                "n_answers": float(n),
+            }
             for n in range(20, needed, 10)
         ]
         end = states[-1] | {"n_answers": float(needed), "jaccard": 0.96}

@@ -31,8 +31,7 @@ def test_init_from_a_file_elsewhere(here):
     (here / "data" / "t.csv").write_text("id,text\na,wren\nb,owl\n")
     done = clew("init", "project", "--from", "data/t.csv", "--json")
     assert json.loads(done.stdout) == {
-        "new": 2, "changed": 0, "moved": 0, "same": 0, "copies": 0, "gone": [],
-        "left_out": {},
+        "new": 2, "changed": 0, "moved": 0, "same": 0, "copies": 0, "left_out": {},
         "project": "project",
     }  # fmt: skip
     assert Project.open("project").root == here / "data"
@@ -89,13 +88,21 @@ def test_a_moved_file_keeps_its_answers(grouped, here):
         assert len(store.item_ids()) == 9
 
 
-def test_a_file_that_is_gone_is_named(birds, here):
+def test_files_that_are_gone_are_named_once(birds, here):
     (here / "birds" / NAMES[0]).unlink()
-    done = clew("add", "birds", "-p", "birds")
-    assert "1 item of the project whose file is gone" in done.stderr
-    assert f"  {NAMES[0]}\n" in done.stderr
-    facts = json.loads(clew("add", "birds", "-p", "birds", "--json").stdout)["added"][0]
-    assert (facts["gone"], facts["same"]) == ([NAMES[0]], 8)
+    (here / "birds" / "old").mkdir()
+    (here / "birds" / "new").mkdir()
+    (here / "birds" / NAMES[1]).rename(here / "birds" / "new" / "moved.png")
+    paths = ("birds/old", "birds/new", "-p", "birds")
+    (here / "birds" / "old" / "other.png").write_bytes((here / "birds" / NAMES[2]).read_bytes())
+    for options in (("--dry-run",), ()):
+        done = clew("add", *paths, *options)
+        assert done.stderr.count("1 item whose file is gone") == 1
+        assert f"  {NAMES[0]}\n" in done.stderr
+        assert "1 moved" in done.stderr
+    assert json.loads(clew("add", *paths, "--json").stdout)["gone"] == [NAMES[0]]
+    assert clew("set-aside", NAMES[0], "-p", "birds").exit_code == 0
+    assert json.loads(clew("add", *paths, "--json").stdout)["gone"] == []
 
 
 def test_what_cannot_be_read_is_listed(birds, here):

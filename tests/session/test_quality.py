@@ -233,20 +233,29 @@ def test_nothing_remains_of_finished_groups() -> None:
         p = (labels[:, None] == labels[None, :]).astype(np.float32)
         pairs = PairProbabilities(p, is_estimated=True, rows=np.arange(len(p)))
         unresolved = 1 - confidence_of(pairs, labels).mean()
-        left = remaining_of(len(labels), 2 * len(labels), unresolved)
-        assert left is not None
-        assert left.low == 0
-        assert left.median <= 10
+        assert remaining_of(len(labels), 2 * len(labels), unresolved, 1.0) == (0, 0, 0, None)
+    assert remaining_of(20_000, 60_000, 0.0, 1.0) == (0, 0, 0, None)
 
 
 def test_remaining_falls_as_groups_become_right() -> None:
     for n in (24, 200, 20_000):
-        left = [remaining_of(n, 100, share) for share in (1.0, 0.5, 0.2, 0.1, 0.0)]
+        left = [remaining_of(n, n, share, 1 - share) for share in (0.9, 0.5, 0.2, 0.1, 0.03, 0.0)]
         medians = [each.median / n for each in left if each]
-        assert len(medians) == 5
+        assert len(medians) == 6
         assert medians == sorted(medians, reverse=True)
-        assert medians[0] < 8
-        assert medians[-1] < 0.01
+        assert 2 < medians[0] < 4
+        assert medians[-2] < 0.05
+
+
+def test_small_pure_groups_leave_many_questions() -> None:
+    y = np.random.RandomState(0).permutation(np.arange(60) % 5)
+    session = Session(items=range(60), random_state=0)
+    session.run(SimulatedOracle(y, random_state=0), 40)
+    result = session.result()
+    assert len(set(result.labels_.tolist())) > 30
+    assert result.confidence_.mean() > 0.9
+    assert result.remaining_ is not None
+    assert result.remaining_.median > 30
 
 
 def test_nothing_is_said_while_nothing_is_known() -> None:

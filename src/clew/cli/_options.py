@@ -6,7 +6,7 @@ import csv
 import getpass
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -517,6 +517,14 @@ def copy_vectors(source: Path, target: Path) -> list[Path]:
     return copies
 
 
+def say_some(words: Words, lines: Sequence[str], more: str = "") -> None:
+    """Say up to ten lines, and how many more there are."""
+    for line in lines[:MOST_NAMED]:
+        words.say(f"  {printable(line)}")
+    if len(lines) > MOST_NAMED:
+        words.say(f"  and {len(lines) - MOST_NAMED:,} more{more}")
+
+
 def say_added(words: Words, path: Path, collection: Collection, made: Additions) -> dict[str, Any]:
     """Say what was found, what was added, and what cannot be used; return it for ``--json``."""
     for note in collection.notes:
@@ -527,32 +535,23 @@ def say_added(words: Words, path: Path, collection: Collection, made: Additions)
     parts += [f"{len(made.moved):,} moved"] * bool(made.moved)
     words.say(f"{path}: {counted(len(collection.items), 'item')}: {', '.join(parts)}")
 
-    def name(lines: list[str], more: str = "") -> None:
-        for line in lines[:MOST_NAMED]:
-            words.say(f"  {printable(line)}")
-        if len(lines) > MOST_NAMED:
-            words.say(f"  and {len(lines) - MOST_NAMED:,} more{more}")
-
-    name([f"{before} is now {item.path}" for item, before in made.moved])
+    say_some(words, [f"{before} is now {item.path}" for item, before in made.moved])
     changed = "has another content than before; its answers stay"
-    name([f"{item.id} {changed}" for item in made.changed])
-    name([f"{new} has the same content as {old}" for new, old in made.copies])
-    if made.gone:
-        words.say(
-            f"{counted(len(made.gone), 'item')} of the project whose file is gone; answers about "
-            "them stay, and clew set-aside ID leaves them out:"
-        )
-        name([item.id for item in made.gone], "; --json lists all")
+    say_some(words, [f"{item.id} {changed}" for item in made.changed])
+    say_some(words, [f"{new} has the same content as {old}" for new, old in made.copies])
     if collection.left_out:
         n = len(collection.left_out)
         words.say(f"{counted(n, 'file')} cannot be used and {'is' if n == 1 else 'are'} left out:")
-        name([f"{each.id}: {each.reason}" for each in collection.left_out], "; --json lists all")
+        say_some(
+            words,
+            [f"{each.id}: {each.reason}" for each in collection.left_out],
+            "; --json lists all",
+        )
     return {
         "new": len(made.new),
         "changed": len(made.changed),
         "moved": len(made.moved),
         "same": made.n_same,
         "copies": len(made.copies),
-        "gone": [item.id for item in made.gone],
         "left_out": {each.id: each.reason for each in collection.left_out},
     }

@@ -24,6 +24,7 @@ from clew.cli._options import (
     project_and_store,
     read_for,
     say_added,
+    say_some,
 )
 from clew.cli._words import counted, printable
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -173,14 +174,36 @@ def add(paths: tuple[Path, ...], project: Path | None, dry_run: bool, **options:
                 why = "clew init took the ids from it; --id-column names another one"
                 raise InvalidParameterError(f"{error}; {why}") from error
             raise
+        moved: set[str] = set()
         for path, collection in zip(paths, collections, strict=True):
             _say_columns(words, path, store.items(), collection)
             made = add_collection(opened, store, collection, dry_run=dry_run)
+            moved |= {item.id for item, _ in made.moved}
             found.append({"path": str(path)} | say_added(words, path, collection, made))
+        gone = [item.id for item in store.items() if _is_gone(item, opened.root)]
+        gone = [name for name in gone if name not in moved]
+    _say_gone(words, gone)
     if dry_run:
         words.say("nothing was added: --dry-run")
     if options["as_json"]:
-        click.echo(json.dumps({"added": found, "dry_run": dry_run}, ensure_ascii=False))
+        said = {"added": found, "gone": gone, "dry_run": dry_run}
+        click.echo(json.dumps(said, ensure_ascii=False))
+
+
+def _is_gone(item: Item, root: Path) -> bool:
+    """Whether an item's file is no longer there, and nobody has set the item aside."""
+    return item.path is not None and item.set_aside is None and not (root / item.path).is_file()
+
+
+def _say_gone(words: Words, ids: Sequence[str]) -> None:
+    if not ids:
+        return
+    it = "it" if len(ids) == 1 else "them"
+    words.say(
+        f"{counted(len(ids), 'item')} whose file is gone; answers about {it} stay, and "
+        f"clew set-aside ID leaves {it} out:"
+    )
+    say_some(words, ids, "; --json lists all")
 
 
 def _say_columns(words: Words, path: Path, before: Sequence[Item], collection: Collection) -> None:

@@ -263,8 +263,6 @@ class Additions:
         Ids of new items whose file has the same content as that of another item, and its id.
     ids : dict of str to str
         Id in the project of each item of the collection whose id there is another one.
-    gone : list of Item
-        Items of the project whose file is gone, and that have not moved.
     """
 
     new: list[Item]
@@ -273,7 +271,6 @@ class Additions:
     n_same: int
     copies: list[tuple[str, str]]
     ids: dict[str, str]
-    gone: list[Item]
 
 
 def compare(before: Iterable[Item], collection: Collection) -> Additions:
@@ -318,7 +315,7 @@ def compare(before: Iterable[Item], collection: Collection) -> Additions:
             exists[name] = (collection.root / name).is_file()
         return not exists[name]
 
-    found = Additions([], [], [], 0, [], {}, [])
+    found = Additions([], [], [], 0, [], {})
     n_same = 0
     taken = set(by_id) | {item.id for item in collection.items}
     claimed: set[str] = set()
@@ -350,8 +347,7 @@ def compare(before: Iterable[Item], collection: Collection) -> Additions:
         if alike:
             found.copies.append((new.id, alike[0].id))
         found.new.append(new)
-    files = [item for item in by_id.values() if item.path is not None and item.id not in claimed]
-    return replace(found, n_same=n_same, gone=[item for item in files if is_gone(item)])
+    return replace(found, n_same=n_same)
 
 
 def _of_old(

@@ -18,10 +18,12 @@ ENOUGH, ENOUGH_LOW = GOAL, 0.75
 #: The advice to stop stands until the estimated Jaccard index falls below this.
 STILL_ENOUGH = 0.9
 #: Logarithm of the questions left for each item plus `OFFSET`: the intercept, and the slopes of the
-#: logarithms of the unresolved share plus `LEAST_SHARE` and of the answers for each item.
-#: `benchmarks.studies session` fits them.
-COEFFICIENTS = (1.59, 1.48, 0.25)
-OFFSET, LEAST_SHARE = 1 / 30, 0.02
+#: logarithms of the unresolved share plus `LEAST_SHARE` and of the answers for each item; fitted to
+#: 46 simulated sessions on all sets of `benchmarks.studies session`.
+COEFFICIENTS = (1.25, 1.26, 0.27)
+OFFSET, LEAST_SHARE = 1 / 30, 0.005
+#: At least this share of the estimated wrong pairs is unresolved: small pure groups look certain.
+WRONG_WEIGHT = 0.8
 #: Log factors from the estimate to the low and the high end of the range.
 RANGE = (-1.4, 1.1)
 
@@ -83,6 +85,7 @@ def remaining_of(
     n_items: int,
     n_answers: int,
     unresolved: float,
+    jaccard: float,
     coefficients: Sequence[float] = COEFFICIENTS,
     span: Sequence[float] = RANGE,
 ) -> Remaining | None:
@@ -94,6 +97,8 @@ def remaining_of(
         Numbers of items in groups, and of informative answers: no don't-knows, positive weights.
     unresolved : float
         1 minus the mean confidence of the items.
+    jaccard : float
+        Estimated Jaccard index of groups and people.
     coefficients, span : sequence of float
         Of the regression, and log factors to the ends of the range.
 
@@ -104,7 +109,8 @@ def remaining_of(
     """
     if n_answers < LEAST_ANSWERS:
         return None
-    log_share = float(np.dot(coefficients, (1.0, *features_of(n_items, n_answers, unresolved))))
+    features = features_of(n_items, n_answers, unresolved, jaccard)
+    log_share = float(np.dot(coefficients, (1.0, *features)))
     low, middle, high = (
         max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), 0)
         for by in (span[0], 0.0, span[1])
@@ -112,9 +118,12 @@ def remaining_of(
     return Remaining(middle, low, high)
 
 
-def features_of(n_items: int, n_answers: int, unresolved: float) -> tuple[float, float]:
+def features_of(
+    n_items: int, n_answers: int, unresolved: float, jaccard: float
+) -> tuple[float, float]:
     """Return the logarithms of the unresolved share and of the answers for each item."""
-    return float(np.log(max(unresolved, 0.0) + LEAST_SHARE)), float(np.log(n_answers / n_items))
+    share = max(unresolved, WRONG_WEIGHT * (1 - jaccard))
+    return float(np.log(share + LEAST_SHARE)), float(np.log(n_answers / n_items))
 
 
 def advice_of(

@@ -247,7 +247,7 @@ def _quality_and_remaining(
     quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        remaining = remaining_of(n_in_groups, n_answers[0], unresolved)
+        remaining = remaining_of(n_in_groups, n_answers[0], unresolved, quality.jaccard.value)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining

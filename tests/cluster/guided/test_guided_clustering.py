@@ -232,8 +232,7 @@ def test_the_number_is_uncertain_if_answers_do_not_determine_it():
 def test_swapped_answers_are_said():
     known = Constraints.from_labels(CULTIVARS, 100, error=1.0, random_state=0)
     with pytest.warns(ReversedAnswersWarning, match="swapped"):
-        model = GuidedClustering(random_state=0).fit(WINE, constraints=known)
-    assert model.n_clusters_ <= 2
+        GuidedClustering(random_state=0).fit(WINE, constraints=known)
 
 
 def test_a_few_outliers_are_no_groups_beside_all_other_rows(fitted):

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.cluster.guided._errors import without_many_repeats
+from clew.cluster.guided._errors import without_copies, without_many_repeats
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidParameterError,
@@ -251,3 +251,27 @@ def test_a_broken_row_does_not_set_the_units() -> None:
     X[7] = 1e6
     found = GuidedClustering(3, random_state=0).fit(X)
     assert adjusted_rand_score(y, found.labels_) > 0.85  # .36 without limits
+
+
+@pytest.mark.parametrize("name", ["", "Ann"])
+def test_answers_that_were_read_twice_count_once(name):
+    X, y = (of[:150] for of in load_digits(return_X_y=True))
+    drawn = Constraints.from_labels(y, 150, error=0.1, random_state=0)
+    links = {"must_link": drawn.must_link, "cannot_link": drawn.cannot_link}
+    once = Constraints.from_pairs(**links, n_samples=150, annotators=name)
+    one, two = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (once, once + once))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
+    assert two.error_rate_ == pytest.approx(one.error_rate_)
+    assert two.answer_posterior_.pairs.shape == (300,)
+
+
+def test_repeats_of_several_people_are_no_copies():
+    votes = [(0, 1, 1), (1, 0, 1), (2, 3, 0), (3, 2, 1), (3, 2, 1)] * 10
+    crowd = Constraints(4, pairs=votes)
+    assert len(without_copies(crowd)) == 50
+    assert len(without_copies(Constraints(4, pairs=votes[:2] * 3))) == 6
+    agreed = Constraints(4, pairs=votes[:2] * 20)
+    assert len(without_copies(agreed)) == 1
+    ann = Constraints(4, pairs=votes, pair_annotators=["Ann"] * 50)
+    assert len(without_copies(ann)) == 31  # the pair that Ann answers both ways keeps all answers

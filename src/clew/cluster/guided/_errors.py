@@ -22,6 +22,8 @@ from clew.trust.doubts import judged
 
 #: Maximum number of answers of an annotator to one question that a fit uses.
 MAX_REPEATS = 100
+#: So many repeats of answers without a name, none of which contradicts another, are copies.
+LEAST_COPIES = 10
 #: With fewer answers that are wrong rather than right, by the sum of their probabilities, the
 #: interval of the error rate starts at 0.
 LEAST_WRONG = 4.0
@@ -51,6 +53,32 @@ def informative_answers(answers: Constraints) -> Constraints:
         for table in informative.tables
     )
     return answers.with_tables(tables, tuple(answers.annotators[code] for code in codes))
+
+
+def without_copies(answers: Constraints) -> Constraints:
+    """Keep one of an annotator's answers to a question, if all of these are equal.
+
+    Nobody answers independently of what they answered before. Answers without a name may be those
+    of several people: they are copies, as of a file that was read twice, if there are ten or more
+    repeats and none of them contradicts another.
+    """
+    is_unnamed = np.array([name == "" for name in answers.annotators], np.bool_)
+    chosen = {PARAMETER[of.kind]: _is_no_copy(of, is_unnamed) for of in answers.tables}
+    return answers if all(map(np.all, chosen.values())) else answers.select(**chosen)
+
+
+def _is_no_copy(table: AnswerTable, is_unnamed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    rows = np.sort(table.rows, axis=1) if table.kind == "pair" else table.rows
+    asked = np.column_stack([rows, table.annotators])
+    question = np.unique(asked, axis=0, return_inverse=True)[1]
+    said, first = np.unique(np.column_stack([question, table.answers]), axis=0, return_index=True)
+    is_contradicted = (np.bincount(said[:, 0]) > 1)[question]
+    is_first = np.zeros(len(table), np.bool_)
+    is_first[first] = True
+    unnamed = is_unnamed[table.annotators]
+    if is_contradicted[unnamed].any() or (~is_first & unnamed).sum() < LEAST_COPIES:
+        is_first |= unnamed
+    return is_first | is_contradicted
 
 
 def without_many_repeats(answers: Constraints) -> Constraints:

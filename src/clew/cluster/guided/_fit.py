@@ -30,6 +30,7 @@ from clew.cluster.guided._errors import (
     errors_given_labels,
     informative_answers,
     judged_answers,
+    without_copies,
     without_many_repeats,
 )
 from clew.cluster.guided._features import Prepared, Rows
@@ -200,7 +201,7 @@ class _Fitting:
         self.model, self.prepared, self.seed = model, prepared, seed
         self.n_clusters = model.n_clusters
         self.informative = informative_answers(answers)
-        self.answers = without_many_repeats(self.informative)
+        self.answers = without_many_repeats(without_copies(self.informative))
         pairs = self.informative.as_pairs()
         self.has_answers = bool((pairs.pair_weights[~pairs.is_dont_know] > 0).any())
         self.are_about_pairs = alone.are_pairs_foremost(self.informative)
@@ -442,7 +443,7 @@ class _Fitting:
             groups = replace(groups, labels=implied, probabilities=memberships)
         errors = self._errors_of_all(_errors_of(groups, self.answers), groups.probabilities)
         is_open = self.n_clusters is None
-        numbers = groups.numbers if is_open else {}
+        numbers = groups.number_probabilities if is_open else {}
         others = [one.labels for one in groups.partitions] if is_open else []
         n_clusters, odds = groups.probabilities.shape[1], numbers
         if groups.freer is not None and implied is None:

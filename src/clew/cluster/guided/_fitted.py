@@ -388,14 +388,14 @@ def _annotators(result: GuidedResult) -> list[str]:
 
 def _alternatives(result: GuidedResult, *, is_number_given: bool) -> list[str]:
     """Say how many answers other numbers of groups violate, and whether answers decide."""
+    unsure = say_range(result.n_clusters_probabilities)
     if not result.alternatives:
-        return []
+        return [f"Answers do not decide the number of groups: {unsure}"] if unsure else []
     counts = [(result.n_clusters, result.n_violated)]
     counts += [(one.n_clusters, one.n_violated) for one in result.alternatives]
     (first, n), *others = counts
     parts = [f"{_counted(first, 'group')} violate {n:,} answers"]
     parts += [f"{number:,} violate {n_of:,}" for number, n_of in others]
-    unsure = say_range(result.n_clusters_probabilities)
     doubt = unsure and f"; answers do not decide the number: {unsure}"
     if is_number_given:
         doubt = "; answers and features hold more groups than were wanted"

@@ -37,7 +37,7 @@ class OneKind:
     """Answers of everybody, or of one annotator, that are all "same", or all "different"."""
 
     annotators: slice
-    """Who gave them."""
+    """Codes of those who gave them."""
     are_same: bool
     total: float
     """Sum of the answers' weights."""
@@ -47,13 +47,13 @@ class OneKind:
     @classmethod
     def of_each(cls, rows: Rows, answers: AnswerModel) -> list[Self]:
         """Draw other pairs for everybody, or for each annotator whose answers are of one kind."""
-        every = cls._of(rows, answers, slice(None))
-        if every is not None:
-            return [every]
-        n = np.bincount(answers.annotators, minlength=answers.n_annotators)
-        have_many = n >= max(LEAST, LEAST_SHARE * len(answers))
-        each = (slice(at, at + 1) for at in np.flatnonzero(have_many).tolist())
-        return [one for of in each if (one := cls._of(rows, answers, of)) is not None]
+        of_all = cls._of(rows, answers, slice(None))
+        if of_all is not None:
+            return [of_all]
+        n_answers = np.bincount(answers.annotators, minlength=answers.n_annotators)
+        codes = np.flatnonzero(n_answers >= max(LEAST, LEAST_SHARE * len(answers))).tolist()
+        found = [cls._of(rows, answers, slice(code, code + 1)) for code in codes]
+        return [one for one in found if one is not None]
 
     @classmethod
     def _of(cls, rows: Rows, answers: AnswerModel, annotators: slice) -> Self | None:

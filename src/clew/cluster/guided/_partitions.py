@@ -44,7 +44,8 @@ class Settings:
     #: Beta prior of the error rate, and the number of answers that it counts for in an annotator's.
     error_prior: tuple[float, float] = (1.5, 15.0)
     pooling: float = 2.0
-    #: Bounds of the error rate, and the upper one of several annotators: some swap the answers.
+    #: Bounds of the error rate, and the upper one of several annotators, some of whom swap the
+    #: answers, unless most of all answers are wrong.
     error_bounds: tuple[float, float] = (0.005, 0.45)
     swapped_bound: float = 0.95
     #: Weights of the smoothers: their prior sum, and the standard deviation of their logarithms.
@@ -237,7 +238,7 @@ class AnswerModel:
         totals = np.bincount(self.annotators, weights * wrong, n) + settings.pooling * mean
         counts = np.bincount(self.annotators, weights, n) + settings.pooling
         low, high = settings.error_bounds
-        if mean < 0.5:  # some may answer the other way round, but not most of them
+        if mean < 0.5:  # some may answer the other way round, but not for most of the answers
             high = settings.swapped_bound
         return np.asarray(np.clip(totals / counts, low, high))
 

@@ -25,8 +25,8 @@ RegimeName = Literal["features", "answers", "both", "identities"]
 LEAST_RATIO = 10.0
 #: A row whose most probable group has a lower probability is unsure.
 UNSURE = 0.5
-#: The number of groups is in its range with this probability; a range whose ends are apart by a
-#: larger factor is not decided.
+#: Probability of the range of the number of groups; the number is undecided if the high end is more
+#: than `MOST_APART` times the low one.
 IN_RANGE, MOST_APART = 0.9, 1.25
 
 

@@ -12,6 +12,7 @@
    far from theirs have less energy.
 6. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
+   If they are so unlike that the average is one group, the best of them is taken.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ MANY = 1_000
 #: Number of partitions that are averaged, and the factor of the energy in their log weights.
 N_KEPT, TEMPER = 8, 0.1
 #: Factor of the energy of the best partition of each number of groups in the log probability of the
-#: number: with it, ranges of 90 % hold the true number in 94 % of fits.
+#: number: with it, ranges of 90 % hold the true number in 94 % of fits of 200 rows.
 NUMBER_TEMPER = 0.07
 #: Factor of what answers tell against a partition, beyond so many nats.
 ANSWERS_TEMPER, LEAST_AGAINST = 0.4, 6.0
@@ -118,7 +119,7 @@ class Groups:
     """Number of groups of the features alone, which the energies follow while answers are few."""
     least_error: float = 1.0
     """Smallest error rate of any plausible partition that the search came across."""
-    numbers: Mapping[int, float] = field(default_factory=dict)
+    number_probabilities: Mapping[int, float] = field(default_factory=dict)
     """Probability of each number of groups."""
 
 
@@ -188,7 +189,8 @@ def continue_groups(
         search.refined(one.labels, rate, FEW_ROUNDS)
         for one, rate in zip(last.partitions[:few], rates, strict=False)
     ]
-    return search.agreed(search.best(moved))
+    found = search.agreed(search.best(moved))
+    return replace(found, number_probabilities=last.number_probabilities)
 
 
 class _Search:
@@ -302,7 +304,7 @@ class _Search:
             follow_classes=of_classes,
             number_alone=number,
             least_error=float(min(errors, default=1.0)),
-            numbers=_probabilities_of_numbers(self._energies),
+            number_probabilities=_probabilities_of_numbers(self._energies),
         )
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
@@ -445,17 +447,18 @@ def _weights(partitions: Sequence[Partition]) -> Floats:
 def _probabilities_of_numbers(energies: Sequence[tuple[int, float]]) -> dict[int, float]:
     """Probability of each number of groups, from the best partition of each.
 
-    Before, all logarithms of numbers are as probable. Energies of numbers in between are
+    The prior is uniform in the logarithm of the number. Energies of numbers in between are
     interpolated, linearly in the logarithm.
     """
     best: dict[int, float] = {}
     for number, energy in energies:
         best[number] = max(energy, best.get(number, energy))
-    known = np.array(sorted(best))
-    every = np.arange(known[0], known[-1] + 1)
-    logs = np.interp(np.log(every), np.log(known), [best[number] for number in known.tolist()])
-    weight = np.exp(NUMBER_TEMPER * (logs - logs.max())) / every
-    return dict(zip(every.tolist(), (weight / weight.sum()).tolist(), strict=True))
+    visited = np.array(sorted(best))
+    numbers = np.arange(visited[0], visited[-1] + 1)
+    of_visited = [best[number] for number in visited.tolist()]
+    energies_of_all = np.interp(np.log(numbers), np.log(visited), of_visited)
+    weight = np.exp(NUMBER_TEMPER * (energies_of_all - energies_of_all.max())) / numbers
+    return dict(zip(numbers.tolist(), (weight / weight.sum()).tolist(), strict=True))
 
 
 def _log_likelihood_of_answers(partition: Partition) -> float:
@@ -520,7 +523,9 @@ def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> G
     probabilities = _translated(partitions, weights, label)
     found = renumbered(probabilities.argmax(axis=1))
     if found.max() == 0 and len(partitions) > 1 and all(one.n_clusters > 1 for one in partitions):
-        return _agreed(partitions[:1], n_clusters, X)  # the average of unlike halves is a whole
+        # The average of unlike halves is a whole.
+        best = _agreed(partitions[:1], n_clusters, X)
+        return replace(best, partitions=partitions, weights=weights)
     if n_clusters is None or int(found.max()) + 1 == n_clusters:
         probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
         probabilities /= probabilities.sum(axis=1, keepdims=True)

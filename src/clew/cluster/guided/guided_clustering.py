@@ -96,8 +96,9 @@ class GuidedClustering(FittedGroups):
     n_clusters_ : int
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
-        Probability of each number of groups, by the energy of the best partition of each. Empty if
-        the number was given.
+        Probability of each number of groups. `n_clusters_`, the number of the average of the best
+        partitions, need not be the likeliest. After a `partial_fit` that moved groups on, those of
+        the last fit. Empty if the number was given.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
         groups by `CorrelationClustering` or by matches of near rows. ``regime_.reason`` has the
