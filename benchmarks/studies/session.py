@@ -27,7 +27,7 @@ from clew.session._result import confidence_of, groups_of, probabilities_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
 #: The model of quality was fitted on the first sets. The share of its draws in an interval, and
-#: where to stop, were chosen on trial 0 of the held-out ones; the questions left were fitted on all.
+#: where to stop, were chosen on trial 0 of the held-out ones; questions left were fitted on all.
 FITTED_ON = {
     "leaf_like": (150, 15), "face_like": (150, 10), "leaf_flavia": (200, 15), "uci_leaf": (150, 10),
     "olivetti_64x64": (200, 10), "digits": (200, 0), "iris": (150, 0), "glass": (150, 0),
