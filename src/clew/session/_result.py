@@ -161,8 +161,8 @@ class SessionResult:
             ``ids``, ``labels``, ``group_ids`` and ``confidence`` of each item; ``exemplars`` by id
             of the group; ``doubtful`` answers with the ids of their entries and of those that
             contradict them; ``quality``, ``n_checks``, ``remaining``, ``stop``, ``n_violated``,
-            ``alternatives``, ``annotators``, ``changes``, ``n_answers``, ``revision`` and
-            ``next_group_id``.
+            ``alternatives``, ``n_clusters_probabilities``, ``annotators``, ``changes``,
+            ``n_answers``, ``revision`` and ``next_group_id``.
             `Session.result` takes it as `previous`.
         """
         return as_dict(self)

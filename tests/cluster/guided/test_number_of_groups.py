@@ -8,7 +8,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
-from clew.cluster.guided._partitions import Partition
+from clew.cluster.guided._features import Rows
+from clew.cluster.guided._one_kind import OneKind
+from clew.cluster.guided._partitions import AnswerModel, Partition
 from clew.cluster.guided._result import range_of_numbers
 from clew.cluster.guided._search import _agreed, _probabilities_of_numbers
 from clew.exceptions import NoGroupsWarning
@@ -117,3 +119,32 @@ def test_most_annotators_do_not_answer_the_other_way_round() -> None:
     assert 13 <= found.n_clusters_ <= 30  # all rows in one group make 95 % of the answers wrong
     assert adjusted_rand_score(y, found.labels_) > 0.55
     assert found.error_rate_ < 0.1
+
+
+def test_ranges_of_numbers_stay_those_of_the_last_fit() -> None:
+    X, y = load_iris(return_X_y=True)
+    answers, more = (Constraints.from_labels(y, n, random_state=n) for n in (100, 4))
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    before = model.n_clusters_probabilities_
+    model.partial_fit(constraints=more, refit=False)
+    assert not model.is_settled_
+    assert model.n_clusters_probabilities_ == before
+
+
+def test_whose_choice_of_pairs_is_evidence() -> None:
+    rows = Rows(np.zeros((300, 1)), (), has_features=False)
+
+    def kinds_of(*annotators: tuple[int, int]) -> list[tuple[slice, bool]]:
+        pairs = [
+            (i, (i + step) % 300, code)
+            for step, (n, code) in enumerate(annotators, start=1)
+            for i in range(n)
+        ]
+        names = [str(at) for at, (n, _) in enumerate(annotators) for _ in range(n)]
+        answers = AnswerModel(Constraints(300, pairs=pairs, pair_annotators=names))
+        return [(one.annotators, one.are_same) for one in OneKind.of_each(rows, answers)]
+
+    assert kinds_of((30, 1), (30, 1)) == [(slice(None), True)]
+    assert kinds_of((30, 1), (200, 0)) == [(slice(0, 1), True), (slice(1, 2), False)]
+    assert kinds_of((19, 1), (200, 0)) == [(slice(1, 2), False)]  # fewer than 20
+    assert kinds_of((20, 1), (290, 0), (290, 0)) == [(slice(1, 2), False), (slice(2, 3), False)]
