@@ -271,6 +271,8 @@ def test_repeats_of_several_people_are_no_copies():
     crowd = Constraints(4, pairs=votes)
     assert len(without_copies(crowd)) == 50
     assert len(without_copies(Constraints(4, pairs=votes[:2] * 3))) == 6
+    others = [(i, j, 0) for i in range(4, 20) for j in range(i)][:60]
+    assert len(without_copies(Constraints(20, pairs=votes[:2] * 10 + others))) == 80
     agreed = Constraints(4, pairs=votes[:2] * 20)
     assert len(without_copies(agreed)) == 1
     ann = Constraints(4, pairs=votes, pair_annotators=["Ann"] * 50)

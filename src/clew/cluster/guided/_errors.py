@@ -22,8 +22,9 @@ from clew.trust.doubts import judged
 
 #: Maximum number of answers of an annotator to one question that a fit uses.
 MAX_REPEATS = 100
-#: So many repeats of answers without a name, none of which contradicts another, are copies.
-LEAST_COPIES = 10
+#: So many repeats of answers without a name, and such a share of them, are copies if none of them
+#: contradicts another.
+LEAST_COPIES, LEAST_COPIED = 10, 1 / 3
 #: With fewer answers that are wrong rather than right, by the sum of their probabilities, the
 #: interval of the error rate starts at 0.
 LEAST_WRONG = 4.0
@@ -59,8 +60,8 @@ def without_copies(answers: Constraints) -> Constraints:
     """Keep one of an annotator's answers to a question, if all of these are equal.
 
     Nobody answers independently of what they answered before. Answers without a name may be those
-    of several people: they are copies, as of a file that was read twice, if there are ten or more
-    repeats and none of them contradicts another.
+    of several people: they are copies, as of a file that was read twice, if a third of them, and
+    ten or more, are repeats and none of these contradicts another.
     """
     is_unnamed = np.array([name == "" for name in answers.annotators], np.bool_)
     chosen = {PARAMETER[of.kind]: _is_no_copy(of, is_unnamed) for of in answers.tables}
@@ -76,7 +77,8 @@ def _is_no_copy(table: AnswerTable, is_unnamed: NDArray[np.bool_]) -> NDArray[np
     is_first = np.zeros(len(table), np.bool_)
     is_first[first] = True
     unnamed = is_unnamed[table.annotators]
-    if is_contradicted[unnamed].any() or (~is_first & unnamed).sum() < LEAST_COPIES:
+    least = max(LEAST_COPIES, LEAST_COPIED * unnamed.sum())
+    if is_contradicted[unnamed].any() or (~is_first & unnamed).sum() < least:
         is_first |= unnamed
     return is_first | is_contradicted
 
