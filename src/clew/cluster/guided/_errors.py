@@ -68,10 +68,14 @@ def without_copies(answers: Constraints) -> Constraints:
     return answers if all(map(np.all, chosen.values())) else answers.select(**chosen)
 
 
-def _is_no_copy(table: AnswerTable, is_unnamed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _rows_and_annotators(table: AnswerTable) -> NDArray[np.int64]:
+    """Rows of each question, those of a pair in order, and who answered it, (n_answers, size)."""
     rows = np.sort(table.rows, axis=1) if table.kind == "pair" else table.rows
-    asked = np.column_stack([rows, table.annotators])
-    question = np.unique(asked, axis=0, return_inverse=True)[1]
+    return np.column_stack([rows, table.annotators])
+
+
+def _is_no_copy(table: AnswerTable, is_unnamed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    question = np.unique(_rows_and_annotators(table), axis=0, return_inverse=True)[1]
     said, first = np.unique(np.column_stack([question, table.answers]), axis=0, return_index=True)
     is_contradicted = (np.bincount(said[:, 0]) > 1)[question]
     is_first = np.zeros(len(table), np.bool_)
@@ -94,9 +98,9 @@ def without_many_repeats(answers: Constraints) -> Constraints:
 
 
 def _is_in_proportion(table: AnswerTable) -> NDArray[np.bool_]:
-    rows = np.sort(table.rows, axis=1) if table.kind == "pair" else table.rows
-    order = np.lexsort((table.answers, table.annotators, *rows.T))
-    of_question = np.column_stack([rows, table.annotators])[order]
+    asked = _rows_and_annotators(table)
+    order = np.lexsort((table.answers, *asked.T[::-1]))
+    of_question = asked[order]
     is_first = np.ones(len(table), np.bool_)
     is_first[1:] = (of_question[1:] != of_question[:-1]).any(axis=1)
     start = np.flatnonzero(is_first)
