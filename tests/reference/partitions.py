@@ -80,6 +80,55 @@ def same_probabilities(labels, of_rows, of_groups, of_blocks):
     return found
 
 
+def share_probabilities(labels, E, prior):
+    """Probabilities of pairs by the share of rows that each group has, for one partition."""
+    n, k = len(labels), labels.max() + 1
+    size = np.bincount(labels)
+    own = np.eye(k)[labels]
+    evidence = own.T @ E @ own
+
+    def posterior(p, nats):
+        p = min(max(p, 1e-4), 0.95)
+        return 1 / (1 + (1 - p) / p * np.exp(-nats))
+
+    def apart(a, b):
+        return 1 - np.exp(min(evidence[a, b], 0))
+
+    means, shares = [], []
+    for a in range(k):
+        others = [b for b in range(k) if b != a]
+        outside = sum(apart(a, b) * size[b] / n for b in others if size[b] > size[a])
+        compared = sum(apart(a, b) * size[b] for b in others if size[b] <= size[a])
+        means.append(min(prior.mean / max(1 - outside, 1e-3), prior.most))
+        n_known = size[a] - 1 + prior.weight
+        shares.append((size[a] - 1 + prior.weight * means[a]) / (n_known + compared))
+
+    def joins(a, b):
+        """Probability that group a is part of b."""
+        larger = [c for c in range(k) if c != a and size[c] > size[b]]
+        open_ = sum((1 - apart(a, c)) * size[c] / n for c in larger)
+        return shares[b] * (1 - min(open_, 0.99))
+
+    one = np.zeros((k, k))
+    for a in range(k):
+        for b in range(k):
+            if a == b:
+                continue
+            both = joins(a, b), joins(b, a)
+            before = min(both) if size[a] == size[b] else both[int(size[a] > size[b])]
+            one[a, b] = posterior(before, evidence[a, b])
+    stays = [
+        posterior(max((size[a] - 1) / n, means[a]), E[i][labels == a].sum())
+        for i, a in enumerate(labels)
+    ]
+    found = one[np.ix_(labels, labels)]
+    for i in range(n):
+        for j in range(i):
+            if labels[i] == labels[j]:
+                found[i, j] = stays[i] * (1 if size[labels[i]] == 2 else stays[j])
+    return found
+
+
 def greedy_merges(W, top_share):
     """Merge the two sets with the largest log-odds while these are positive."""
     sets = [[i] for i in range(len(W))]

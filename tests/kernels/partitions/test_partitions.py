@@ -29,6 +29,7 @@ from clew.kernels.partitions.sampling import (
     draw_splits,
     row_log_odds,
 )
+from clew.kernels.partitions.shares import SharePrior, add_share_probabilities
 from clew.kernels.partitions.tables import (
     Answered,
     Groups,
@@ -152,6 +153,30 @@ def test_sums_scores_and_probabilities_are_those_of_the_plain_twin(seed):
     add_same_probabilities(groups, of_rows, of_groups, of_blocks, *sums)
     wanted = plain.same_probabilities(labels, *expected)[:, BELOW]
     np.testing.assert_allclose(sums, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probabilities_by_shares_are_those_of_the_plain_twin(seed):
+    W, E, answered = problem(seed)
+    labels = random_labels(seed, k=6)
+    groups, prior = groups_of(labels, W), SharePrior(0.25, 6.0, 0.8)
+    found = np.zeros(number_of_pairs(N), np.float32)
+    add_share_probabilities(groups, answered, prior, found)
+    wanted = plain.share_probabilities(labels, E, prior)[BELOW]
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_a_row_kept_out_of_all_other_groups_is_in_the_last():
+    labels = np.repeat([0, 1, 2, 3], [8, 8, 8, 1])
+    E = np.zeros((25, 25))
+    for other in (0, 8):
+        E[24, other] = E[other, 24] = -3.0
+    groups, prior = groups_of(labels, np.zeros((25, 25), np.float32)), SharePrior(0.25, 6.0, 0.8)
+    found = np.zeros(number_of_pairs(25), np.float32)
+    add_share_probabilities(groups, answered_of(E), prior, found)
+    of_last = found[number_of_pairs(24) :]
+    assert of_last[16:].min() > 0.6
+    assert of_last[:16].max() < 0.1
 
 
 def test_draws_have_the_wanted_frequencies():

@@ -102,7 +102,8 @@ class CorrelationClustering(ConstrainedClusterer):
         log rank among the distances from the same row. None without features or answers.
     unasked_log_odds_ : float
         Added to the log-odds that two groups are one, for each pair of rows between them that was
-        not asked. Below 0 where questions were chosen because rows look alike, else 0.
+        not asked. Below 0 where questions were chosen because rows look alike, else 0; also 0
+        without features if most answers have the origin "asked".
     merges_ : ndarray of shape (n_merges, 2), int64
         Greedy merges, in order, from single rows to as few groups as asked pairs connect. Each
         group is named by one of its rows; the second group is merged into the first. `labels_`
@@ -144,7 +145,9 @@ class CorrelationClustering(ConstrainedClusterer):
     records of two shops, this is seen from the ends of paths of three matches, which were asked,
     although the ends of two never are. The last term is that of a Chinese restaurant process,
     ``B(a, b) = (a + b - 1)! / ((a - 1)! (b - 1)!)``: large groups attract. Its weight is
-    ``1 + u / 3``: large groups of chosen questions show by their answers. It is left out if
+    ``1 + u / 3``: large groups of chosen questions show by their answers. It is left out without
+    features if most answers have the origin "asked", where u is 0: earlier answers chose the
+    questions, so a pair that was not asked is no evidence. It is also left out if
     `unasked_log_odds_` is 0 and annealing finds no partition twice: very many partitions into few
     groups then satisfy the answers, and each of them is arbitrary.
 
@@ -247,7 +250,8 @@ class CorrelationClustering(ConstrainedClusterer):
         seed_of_prior, seed_of_search = derived_seeds(self.random_state, 2)
         self.dawid_skene_ = DawidSkene(prior_error=self.prior_error).fit(known)
         _report(callback, 1)
-        evidence = self._evidence(features, n, seed_of_prior)
+        is_chosen = features is None and 2 * (known.pair_origins == "asked").sum() > len(known)
+        evidence = self._evidence(features, n, seed_of_prior, is_chosen)
         _report(callback, 2)
         labels = search(evidence, -self.distance_threshold, self.n_clusters, seed_of_search)
         if self.n_clusters is not None and int(labels.max()) + 1 > self.n_clusters:
@@ -261,7 +265,9 @@ class CorrelationClustering(ConstrainedClusterer):
         self.n_violated_ = n_violated(self.labels_, known)
         return self
 
-    def _evidence(self, features: NDArray[np.float64] | None, n: int, seed: int) -> Evidence:
+    def _evidence(
+        self, features: NDArray[np.float64] | None, n: int, seed: int, is_chosen: bool
+    ) -> Evidence:
         """Collect evidence and prior of the asked pairs, and set the attributes made of them."""
         pairs = self.dawid_skene_.questions_["pair"]
         likelihood = self.dawid_skene_.log_likelihoods_["pair"]
@@ -277,8 +283,8 @@ class CorrelationClustering(ConstrainedClusterer):
                 prior = fitted.log_odds(near)
                 probability = expit(evidence + prior)
             self.feature_weights_ = fitted.weights
-        self.unasked_log_odds_ = unasked_log_odds(n, pairs, probability)
-        attraction = 1 - self.unasked_log_odds_ / LEAST_UNASKED
+        self.unasked_log_odds_ = 0.0 if is_chosen else unasked_log_odds(n, pairs, probability)
+        attraction = 0.0 if is_chosen else 1 - self.unasked_log_odds_ / LEAST_UNASKED
         result = Evidence(n, pairs, evidence, prior, self.unasked_log_odds_, no_prior, attraction)
         self.evidence_, self.prior_ = result.symmetric(evidence), result.symmetric(prior)
         return result

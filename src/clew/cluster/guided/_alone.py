@@ -16,7 +16,7 @@ from scipy.special import betaln, entr, gammaln, softmax
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
 from clew._warnings import silenced
-from clew.answers import DONT_KNOW
+from clew.answers import DONT_KNOW, ORIGINS
 from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._cuts import ward_of
@@ -29,6 +29,7 @@ from clew.constraints import AnswerTable, Constraints
 from clew.constraints._support import fold_numbers
 from clew.constraints._tables import PARAMETER
 from clew.graphs import resolved_n_neighbors
+from clew.metrics import n_violated
 from clew.similarity import AdaptiveKNN, OrdinalEmbedding
 
 
@@ -70,6 +71,13 @@ def are_pairs_foremost(answers: Constraints) -> bool:
     """Whether most answers other than don't-know are about pairs."""
     n_pairs, *n_three = (float(table.weights[table.answers >= 0].sum()) for table in answers.tables)
     return n_pairs > sum(n_three)
+
+
+def are_mostly_asked(answers: Constraints) -> bool:
+    """Whether most questions were chosen by what earlier answers left open."""
+    asked = ORIGINS.index("asked")
+    n_asked = sum(int((table.origins == asked).sum()) for table in answers.tables)
+    return 2 * n_asked > len(answers)
 
 
 def are_answers_dense(answers: Constraints) -> bool:
@@ -267,14 +275,26 @@ def about_three_rows(answers: Constraints) -> Constraints:
 
 
 def identities_of(
-    answers: Constraints, seed: int, n_clusters: int | None = None
+    answers: Constraints, seed: int, n_clusters: int | None = None, *, is_asked: bool = False
 ) -> CorrelationClustering:
-    """Many small groups, such as persons on photos: correlation clustering of pair answers."""
+    """Many small groups, such as persons on photos: correlation clustering of pair answers.
+
+    `is_asked`: most questions were chosen by earlier answers alone, so that a pair that was not
+    asked is no evidence.
+    """
     model = CorrelationClustering(n_clusters, random_state=seed)
+    pairs = answers.as_pairs().with_origin("asked" if is_asked else "imported")
     if n_clusters is not None:
-        return model.fit(None, constraints=answers.as_pairs())
+        return model.fit(None, constraints=pairs)
     with silenced():
-        return model.fit(None, constraints=answers.as_pairs())
+        return model.fit(None, constraints=pairs)
+
+
+def completes(groups: Labels, identities: Labels, answers: Constraints) -> bool:
+    """Whether groups are no fewer than the large `identities`, and contradict no more answers."""
+    n_large = int((np.bincount(identities) >= SMALL_GROUP).sum())
+    are_kept = int(groups.max()) + 1 >= n_large
+    return are_kept and n_violated(groups, answers) <= n_violated(identities, answers)
 
 
 def are_groups_small(model: CorrelationClustering) -> bool:

@@ -106,6 +106,10 @@ _ONE_GROUP = (
 )
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
+_ASKED = (
+    "there are no features, and most questions were chosen by earlier answers: correlation "
+    "clustering of the answers finds {:,} groups"
+)
 _SMALL_GIVEN = (
     "there are no features, and the {:,} groups wanted have {:.1f} rows each on the average: "
     "correlation clustering of the answers finds such small groups"
@@ -311,26 +315,39 @@ class _Fitting:
             return fit_groups(rows, answers, number, self.seed, self.model.n_jobs, self.step, more)
 
         groups = None
+        is_asked = self.are_about_pairs and alone.are_mostly_asked(self.answers)
+        if is_asked and number is not None:
+            with silenced():
+                identities = alone.identities_of(self.answers, self.seed, number, is_asked=True)
+            if identities.n_clusters_ == number:
+                return self._of_identities(identities, _ASKED.format(number))
         if self.are_about_pairs and number is None:
-            identities = alone.identities_of(self.answers, self.seed)
+            identities = alone.identities_of(self.answers, self.seed, is_asked=is_asked)
             if self.answers.is_must_link.all() and len(self.answers.pairs) == len(self.answers):
                 return self._of_identities(identities, _ALL_SAME)
-            if alone.are_groups_small(identities):
-                groups = fit(self.answers) if n <= MANY_IDENTITIES else None
-                if groups is None or not self._are_evident(groups, identities, fit):
+            are_small = alone.are_groups_small(identities)
+            if is_asked or are_small:
+                is_compared = n <= MANY_IDENTITIES and not (is_asked and are_small)
+                groups = fit(self.answers) if is_compared else None
+                if groups is None or not (
+                    alone.completes(groups.labels, identities.labels_, self.informative)
+                    if is_asked
+                    else self._are_evident(groups, identities, fit)
+                ):
                     number_found = identities.n_clusters_
                     is_decided = implied is not None or alone.are_all_pairs_asked(self.answers)
                     is_dense = alone.are_answers_dense(self.informative)
                     if not is_decided and (number_found == n or not is_dense):
                         self._warn_of_few_answers(number_found)
-                    return self._of_identities(identities, _SMALL.format(number_found))
+                    why = (_ASKED if is_asked else _SMALL).format(number_found)
+                    return self._of_identities(identities, why)
         if not self.are_about_pairs and self._are_graded(None, fit):
             return self.to_graded_answers(None)
         is_small = number is not None and n < alone.SMALL_GROUP * number
         if groups is None and not (is_small and n > MANY_IDENTITIES):
             groups = fit(self.answers)
         if is_small and self.are_about_pairs:
-            identities = alone.identities_of(self.answers, self.seed, number)
+            identities = alone.identities_of(self.answers, self.seed, number, is_asked=is_asked)
             answers, labels = self.answers, identities.labels_
             if groups is None or _log_likelihood(
                 groups.labels, answers, answers
@@ -339,7 +356,7 @@ class _Fitting:
                 return self._of_identities(identities, why)
         groups = groups or fit(self.answers)
         if number is None and implied is None and self._is_one_group(groups):
-            identities = alone.identities_of(self.answers, self.seed)
+            identities = alone.identities_of(self.answers, self.seed, is_asked=is_asked)
             self._warn_of_few_answers(identities.n_clusters_)
             why = "there are no features, and the answers are too few to tell groups apart"
             return self._of_identities(identities, why)

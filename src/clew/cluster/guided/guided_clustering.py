@@ -182,10 +182,15 @@ class GuidedClustering(FittedGroups):
     that puts them together. If an `OrdinalEmbedding` predicts held-out answers better than groups
     do by 4 nats, groups are an average of clusterings of such spaces.
 
-    Without features, spaces of the answers take the place of features. If most answers are about
-    pairs, and `CorrelationClustering` finds groups of fewer than five rows on the average, its
-    groups are returned; of up to 300 rows, only if larger groups are not more probable, or predict
-    held-out answers worse; with features, only if rows called the same are no nearer than others.
+    Without features, spaces of the answers take the place of features, with two exceptions if most
+    answers are about pairs. If most questions were chosen by earlier answers (origin "asked"), the
+    groups are those of `CorrelationClustering`, and rows that no answer joins stay apart. With up
+    to 300 rows, and five or more in a group on the average, those of the spaces are returned
+    instead if they are no fewer than its large groups and contradict no more answers. With
+    `n_clusters`, this holds only if the answers connect the rows into that many groups. Otherwise,
+    if `CorrelationClustering` finds groups of fewer than five rows on the average, its groups are
+    returned; of up to 300 rows, only if larger groups are not more probable, or predict held-out
+    answers worse; with features, only if rows called the same are no nearer than others.
 
     If a few rows are far nearer to each row than all others, as in tables in which several rows
     describe the same thing, groups are many and small, and `regime_` is "identities": matches of

@@ -25,6 +25,8 @@ from clew.questions.guided._posterior import CORE, SameProbabilities, Singles
 
 #: Power of the smaller core's size in the value of a question.
 SIZE_POWER = 0.1
+#: Power of the sizes of both cores without features: an answer about large ones settles more pairs.
+ANSWERS_SIZE_POWER = 0.5
 #: Weight by which questions about the typical rows of a core are preferred.
 TYPICAL_WEIGHT = 0.02
 #: Maximum number of questions of a batch within one group; between two groups it is one.
@@ -72,7 +74,9 @@ class Candidates:
     """All pairs, ranked by the information in their answers, given the answers so far.
 
     `log_odds` (n_rows, n_rows) from features break ties in favor of near pairs of typical rows;
-    `labels` (n_rows,) are groups; `taken` (n_rows, n_rows), symmetric, were asked before.
+    Unless `has_features`, all are equal, and values are multiplied by a power of the sizes of both
+    cores. `labels` (n_rows,) are
+    groups; `taken` (n_rows, n_rows), symmetric, were asked before.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Candidates:
         labels: NDArray[np.int64],
         taken: NDArray[np.bool_],
         error: float,
+        has_features: bool = True,
     ) -> None:
         self._labels, self._same = labels, same.questions
         self._error = float(np.clip(error, *RATES))
@@ -102,6 +107,11 @@ class Candidates:
             self._error,
             self._value,
         )
+        self._size_factor: Singles | None = None
+        if not has_features:
+            power = size ** np.float32(ANSWERS_SIZE_POWER)
+            self._size_factor = np.where(self._core, power[:, None], power[:, None] * power)
+            np.multiply(self._value, self._size_factor, out=self._value, where=self._value > 0)
 
     def best(self, n: int, pending: Iterable[Pair] = ()) -> list[Pair]:
         """At most `n` pairs, best first; no row and no two cores twice, `pending` included."""
@@ -170,8 +180,9 @@ class Candidates:
         if "pair" in kinds:
             discount = BEST_OF_ALL_PAIRS if "which_of" in kinds else 1.0
             first, second = (rows[:N_OF_KIND].tolist() for rows in self._ranked(N_OF_KIND))
+            rate = discount / seconds.pair
             ranked += [
-                Ranked(discount * float(self._value[j, i]) / seconds.pair, Question("pair", (i, j)))
+                Ranked(rate * self._information(i, j), Question("pair", (i, j)))
                 for i, j in zip(first, second, strict=True)
             ]
         shown = np.setdiff1d(np.arange(len(self._same)), list(without))
@@ -188,6 +199,13 @@ class Candidates:
         if "confirm" in kinds:
             found += confirm_questions(same, self._labels[shown], *given, n_confirm)
         return ranked + (found if is_all else [each.renumbered(shown) for each in found])
+
+    def _information(self, i: int, j: int) -> float:
+        """Return the value of a pair, comparable with those of other kinds of questions."""
+        value = float(self._value[j, i])
+        if self._size_factor is None or value <= 0:
+            return value
+        return value / float(self._size_factor[j, i])
 
     @cached_property
     def _fragments(self) -> Fragments:

@@ -311,6 +311,8 @@ def sampled(start: Start) -> Model:
         (),
         max(RATIO_FEWEST, RATIO_SHARE * n),
     )
+    if start.factor is None:  # without answers, rows stay apart
+        return run(model._without_same().stepping())
     n_steps = BURN_IN if n <= SHORT_BURN_IN_ROWS else BURN_IN // 2
     for _ in range(n_steps // 2):
         model = run(model._without_same().stepping())
@@ -319,8 +321,6 @@ def sampled(start: Start) -> Model:
     model = model._replace(ratio=ratio, views=views)
     for _ in range(n_steps - n_steps // 2):
         model = run(model._without_same().stepping())
-    if start.factor is None:
-        return model
     others = None
     if start.distances is not None:
         others = unconstrained_labels(start.distances, start.n_clusters, pairs.seed, pairs.n_jobs)

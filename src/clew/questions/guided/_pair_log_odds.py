@@ -17,7 +17,7 @@ from scipy.special import expit, logit, softmax
 from clew._parallel import blocks
 from clew.kernels.partitions.pairs import fill_log_odds, number_of_pairs
 from clew.kernels.partitions.tables import Answered
-from clew.questions.guided._posterior import Singles, Views, mirror
+from clew.questions.guided._posterior import EQUAL_LOG_ODDS, Singles, Views, mirror
 from clew.questions.guided._start import START_WEIGHTS, put_below
 
 Floats = NDArray[np.float64]
@@ -35,8 +35,6 @@ STEP = 0.5
 LOW, HIGH = -5.0, 4.0
 BLOCK_LIMIT = 5.0
 NEWTON_STEPS = 8
-#: Intercepts where all distances are equal, so they are not evidence.
-FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
 _N = len(START_WEIGHTS)  # with the intercept
 START = START_FACTOR * np.append(START_WEIGHTS, RATIO_WEIGHT)
 BLOCK_START = np.concatenate((START_WEIGHTS, [RATIO_WEIGHT], SIZE_WEIGHTS))
@@ -199,13 +197,15 @@ class PairLogOdds(NamedTuple):
     """The same, then the weights of the log sizes of the smaller and the larger group."""
     prior: Floats = START
     block_prior: Floats = BLOCK_START
+    has_features: bool = True
+    """Whether distances differ; if not, all pairs have the same log-odds, and none are learned."""
 
     @classmethod
     def without_features(cls) -> Self:
-        """Start where all pairs are alike: only the intercepts differ from 0."""
+        """Start where all pairs are alike; this is not learned from answers."""
         weights, block = np.zeros_like(START), np.zeros_like(BLOCK_START)
-        weights[0], block[0] = FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT
-        return cls(weights, block, weights, block)
+        weights[0] = EQUAL_LOG_ODDS
+        return cls(weights, block, weights, block, has_features=False)
 
     def views(self, features: Singles, ratio: Singles) -> Views:
         """Log-odds of pairs: features (n_pairs, 6), likelihood ratio (n_pairs,)."""
@@ -217,10 +217,12 @@ class PairLogOdds(NamedTuple):
         mirror(pairs)
         mirror(in_blocks)
         smaller, larger = self.block_weights[-2:]
-        return Views(pairs, in_blocks, float(smaller), float(larger))
+        return Views(pairs, in_blocks, float(smaller), float(larger), self.has_features)
 
     def refitted(self, asked: AskedPairs, error: float) -> PairLogOdds:
         """Move both sets of weights half-way to their optimum for all answers."""
+        if not self.has_features:
+            return self
         features, same = asked.features, asked.same.astype(float)
         blocks = robust_logistic(
             np.hstack((features, asked.log_sizes)),

@@ -24,6 +24,7 @@ from clew.kernels.partitions.pairs import (
     row_probabilities,
 )
 from clew.kernels.partitions.sampling import advance
+from clew.kernels.partitions.shares import SharePrior, add_share_probabilities
 from clew.kernels.partitions.tables import Answered, Groups, Scoring, fill_tables
 from clew.kernels.random_bits import seed_stream
 
@@ -38,6 +39,12 @@ N_TRIES = 2
 TOP_SHARE = 0.65
 BLOCK_TOP_SHARE = 0.7
 SCORING = Scoring(top_share=TOP_SHARE, alone=-2.0, apart=2.0, temperature=0.7)
+#: Without features one answer joins two rows.
+ANSWERS_SCORING = SCORING._replace(alone=0.0, apart=0.0)
+#: Log-odds of all pairs without features; divided by this plus the log of the number of rows, they
+#: are the temperature at which about one row in fifty joins another without an answer.
+EQUAL_LOG_ODDS, COOLING = -1.6, 4.0
+SHARES = SharePrior(mean=0.25, weight=6.0, most=0.8)
 #: Partitions whose probabilities are summed in one array, in one thread.
 PER_BLOCK = 4
 #: Rows that are copied at once.
@@ -109,7 +116,8 @@ class SameProbabilities(NamedTuple):
     labels: Singles
     """For the labels, (n_rows, n_rows), 1 on the diagonal."""
     questions: Singles
-    """For choosing questions; the probability that two groups are one is fitted to the answers."""
+    """For choosing questions; the probability that two groups are one is fitted to the answers.
+    Without features these are `labels`."""
 
 
 class PairSums(NamedTuple):
@@ -129,6 +137,8 @@ class Views(NamedTuple):
     smaller: float
     """Weight of the log size of the smaller of two groups, in questions."""
     larger: float
+    has_features: bool
+    """Whether they tell pairs apart; else all are equal."""
 
 
 class Posterior(NamedTuple):
@@ -153,10 +163,14 @@ class Posterior(NamedTuple):
     ) -> Generator[float, None, tuple[Posterior, SameProbabilities]]:
         """Move partitions one step; yield the share done, return means of two steps."""
         partitions, states = self.partitions.copy(), self.states.copy()
+        scoring = SCORING
+        if not views.has_features:
+            temperature = -EQUAL_LOG_ODDS / (COOLING + np.log(partitions.shape[1]))
+            scoring = ANSWERS_SCORING._replace(temperature=float(temperature))
 
         def advanced(index: int, own: Answered) -> Groups:
             groups = _groups(partitions[index])
-            advance(groups, views.pairs, own, SCORING, N_TRIES, states[index])
+            advance(groups, views.pairs, own, scoring, N_TRIES, states[index])
             partitions[index] = groups.label
             return groups
 
@@ -232,6 +246,10 @@ def _summing(
 
 
 def _add_probabilities(groups: Groups, views: Views, answered: Answered, total: PairSums) -> None:
+    if not views.has_features:
+        add_share_probabilities(groups, answered, SHARES, total.labels)
+        total.questions[:] = total.labels
+        return
     fill_tables(groups, views.pairs)  # computed again: rounding errors add up while rows move
     of_rows = row_probabilities(groups, answered, SCORING)
     of_groups = group_probabilities(groups, answered, SCORING)

@@ -124,6 +124,13 @@ class Guided(Strategy):
     other strategies, this one may ask about a pair whose answer follows from others, where one of
     these may be wrong.
 
+    If all distances are equal, as of items without features, answers alone join rows: the
+    probability that a group holds a row is its share of the rows that were compared with it and are
+    in no larger group, under a Beta prior, and less while larger groups may hold the row. These are
+    also the probabilities for questions, and nothing is fitted. If only pairs are asked, the
+    information in one between two groups is multiplied by the square root of their sizes. So one
+    group grows at a time, by comparing every open row with it.
+
     For 2,000 rows, `start` takes about 6 seconds, an update of the model after 20 answers two times
     0.2 s, with two questions, and the choice of a question 5 ms, on one core. Memory O(n²) for n
     rows or representatives: 0.3 GiB for 2,000. For 100,000 rows of 64 features, `start` takes 20 s
@@ -312,8 +319,9 @@ class Guided(Strategy):
     def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
         model = self._current()[1]
         if self._candidates is None:
+            views, taken = model.views, self._taken()
             self._candidates = Candidates(
-                model.same, model.views.pairs, model.labels, self._taken(), model.error
+                model.same, views.pairs, model.labels, taken, model.error, views.has_features
             )
         rows, number = self._items.rows, self._items.number
         asked = [*(answer.question for answer in self._waiting), *pending]
