@@ -192,7 +192,8 @@ def test_two_rows_are_enough(strategy):
 @every
 def test_equal_rows_are_no_obstacle(strategy):
     one = ran(started(strategy, np.zeros((N, 2))), 12)
-    assert implied(one, one.ask(2)) == []
+    assert checks_answers(one) or implied(one, one.ask(2)) == []
+    assert one.ask(2)
     assert len(one.labels()) == N
 
 
