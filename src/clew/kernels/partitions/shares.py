@@ -40,23 +40,21 @@ def add_share_probabilities(
     go together.
     """
     n, k = len(groups.label), groups.count[0]
-    of_rows = np.zeros((k, n), np.float32)
+    size, evidence, of_own = np.zeros(k, np.int64), np.zeros((k, k)), np.zeros(n)
     for i in range(n):
+        a = groups.label[i]
+        size[a] += 1
         for p in range(answered.start[i], answered.start[i + 1]):
-            of_rows[groups.label[answered.other[p]], i] += answered.evidence[p]
-    evidence = np.zeros((k, k))
-    for b in range(k):
-        for i in range(n):
-            evidence[groups.label[i], b] += of_rows[b, i]
-    size = np.zeros(k, np.int64)
-    for i in range(n):
-        size[groups.label[i]] += 1
+            b = groups.label[answered.other[p]]
+            evidence[a, b] += answered.evidence[p]
+            if a == b:
+                of_own[i] += answered.evidence[p]
     is_one, priors = merge_probabilities(size, evidence, n, prior)
     stays = np.empty(n, np.float32)
     for i in range(n):
         a = groups.label[i]
         before = max((size[a] - 1) / n, priors[a])
-        stays[i] = _posterior(before, of_rows[a, i])
+        stays[i] = _posterior(before, of_own[i])
     for i in range(n):
         a = groups.label[i]
         to = below(same, i)
