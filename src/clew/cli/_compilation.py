@@ -109,32 +109,34 @@ PARTS: tuple[Part, ...] = (
             lambda p: _asked(Guided(random_state=0), p._replace(X=np.zeros_like(p.X))),
         ),
     ),
-    Part(17.2, (lambda p: _asked(ExpectedChange(N_GROUPS), p),)),
+    Part(17.2, (lambda p: _asked(ExpectedChange(N_GROUPS, random_state=0), p),)),
     Part(
         12.3,
         (
             _method("clustrf", "none"),
             _method("coprf"),
-            lambda p: ClustRF(20).fit(p.X).kneighbors_graph(20),
-            lambda p: ClustRF(20).fit(p.X).apply(p.X),
+            lambda p: ClustRF(20, random_state=0).fit(p.X).kneighbors_graph(20),
+            lambda p: ClustRF(20, random_state=0).fit(p.X).apply(p.X),
             lambda p: constraint_inconsistency(p.X, p.pairs, n_trees=20),
         ),
     ),
     Part(
         8.6,
         (
-            lambda p: Subclustering(N_GROUPS, size=5).fit(p.X),
-            lambda p: Subclustering(N_GROUPS, size=5, swaps="best").fit(p.X),
-            lambda p: FastPAM(N_GROUPS).fit(p.X),
-            lambda p: FastPAM(N_GROUPS, swaps="best").fit(p.X),
-            lambda p: CLARANS(N_GROUPS).fit(p.X),
+            lambda p: Subclustering(N_GROUPS, size=5, random_state=0).fit(p.X),
+            lambda p: Subclustering(N_GROUPS, size=5, swaps="best", random_state=0).fit(p.X),
+            lambda p: FastPAM(N_GROUPS, random_state=0).fit(p.X),
+            lambda p: FastPAM(N_GROUPS, swaps="best", random_state=0).fit(p.X),
+            lambda p: CLARANS(N_GROUPS, random_state=0).fit(p.X),
         ),
     ),
     Part(
         8.4,
         (
-            lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),
-            lambda p: GuidedClustering(N_GROUPS).fit(constraints=p.mixed.select(pairs=[])),
+            lambda p: OrdinalEmbedding(2, random_state=0).fit(constraints=p.mixed),
+            lambda p: GuidedClustering(N_GROUPS, random_state=0).fit(
+                constraints=p.mixed.select(pairs=[])
+            ),
         ),
     ),
     Part(7.7, (lambda p: _asked(Margin(random_state=0), p),)),
@@ -148,7 +150,7 @@ PARTS: tuple[Part, ...] = (
             lambda p: Propagation(local_scale_graph(p.X, 10)).fast_affinity(p.pairs),
         ),
     ),
-    Part(5.5, (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),)),
+    Part(5.5, (lambda p: CorrelationClustering(random_state=0).fit(p.X, constraints=p.apart),)),
     Part(
         5.4,
         (
@@ -173,7 +175,7 @@ PARTS: tuple[Part, ...] = (
         3.7,
         (
             _method("linkage", "right"),
-            lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
+            lambda p: HACC(N_GROUPS, n_runs=2, random_state=0).fit(p.X, constraints=p.right),
             lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
         ),
     ),
