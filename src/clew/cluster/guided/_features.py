@@ -21,7 +21,7 @@ from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, WIDE_COLUMNS, Units
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._gaps import Gaps, Pieces
-from clew.cluster.guided._latent_classes import Categories, columns_without_order
+from clew.cluster.guided._latent_classes import Categories, columns_without_order, factors_of_flags
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
     RidgeSmoother,
@@ -325,6 +325,9 @@ class FeatureSpace(NamedTuple):
         if metric == "cosine":
             return space._replace(center=center)
         # Euclidean units are centered already.
+        factors = factors_of_flags(rows, seed)
+        weighed = units._replace(unit=units.unit / factors, center=units.center * factors)
+        space, rows = space._replace(units=weighed), rows * factors
         chosen = columns_without_order(rows, seed) if standardize else []
         constant = np.flatnonzero((rows == rows[0]).all(axis=0)).tolist()
         return space._replace(

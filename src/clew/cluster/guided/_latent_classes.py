@@ -6,6 +6,10 @@ independent given the group (Lazarsfeld and Henry, "Latent structure analysis", 
 a column have an order if groups differ along it: the log-odds of two values then change by the
 group's slope times their difference, which is uniform association (Goodman, "Simple models for the
 analysis of association in cross-classifications having ordered categories", JASA 1979).
+
+Measures beside them, which have many values, are normal given the group, with one covariance in all
+groups or with variances of their own (Everitt, "A finite mixture model for the clustering of
+mixed-mode data", Statistics and Probability Letters 1988), whichever has the larger evidence.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, softmax, xlogy
+from scipy.linalg import solve_triangular
+from scipy.special import gammaln, logsumexp, ndtri, softmax, xlogy
+from scipy.stats import rankdata, skew
 
 from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._partitions import renumbered
@@ -25,9 +31,18 @@ Labels = NDArray[np.int64]
 
 #: Values of a column, and numbers of columns, with which rows are read as combinations of values.
 MAX_VALUES, N_COLUMNS = 10, (3, 100)
+#: Number of measures, and share of all columns that are categories or flags: with more measures,
+#: or fewer flags, neighbors tell groups apart.
+MAX_MEASURES, LEAST_FLAGS = 20, 0.15
+#: Measures whose skewness is larger are replaced by the normal scores of their ranks.
+MOST_SKEWED = 1.0
+#: Variances have the weight of `PRIOR_VARIANCE` of so many rows; the unit is the variance of all.
+PRIOR_OF_VARIANCE, PRIOR_VARIANCE, LEAST_VARIANCE = 2.0, 0.3, 1e-3
 #: Fewer rows tell too little of classes.
 LEAST_ROWS = 20
 N_ROUNDS, TOL = 50, 0.01
+#: Columns of which classes explain a smaller share are multiplied by a factor, this at least.
+EXPLAINED, LEAST_FACTOR = 0.15, 0.25
 #: Each group has this weight of further rows with the values of all rows.
 PRIOR_ROWS = 0.5
 #: Larger numbers of groups are not tried once two of them are worse by so many nats.
@@ -41,7 +56,7 @@ STEPS, STEPS_ALONE, PRECISION = 3, 100, 0.1
 
 
 class Categories(NamedTuple):
-    """Columns of few values."""
+    """Columns of few values, of which at least one varies, and measures beside them."""
 
     indicators: Floats
     """1 where a row has a value, (n_samples, n_values) with the values of all columns."""
@@ -49,22 +64,26 @@ class Categories(NamedTuple):
     """Place of the first value of each column."""
     values: tuple[Floats | None, ...]
     """Values of each column in their order; None if they have none."""
-    columns: tuple[int, ...]
-    """Number of the column, or of the first of those that are joined."""
+    columns: tuple[tuple[int, ...], ...]
+    """Number of each column, or of those that are joined."""
+    measures: Floats
+    """(n_samples, n_measures), of mean 0 and variance 1"""
 
     @classmethod
     def of(cls, X: Floats) -> Self | None:
-        """Read columns as categories; None if one has many values, or rows or columns are few."""
-        if len(X) < LEAST_ROWS:
+        """Read columns as categories; None if most are measures, or rows or columns are few."""
+        if len(X) < LEAST_ROWS or X.shape[1] > MAX_VALUES * N_COLUMNS[1]:
             return None
-        values = [
-            np.unique(column, return_inverse=True) for column in X.T[: MAX_VALUES * N_COLUMNS[1]]
-        ]
-        if X.shape[1] > len(values) or max(len(value) for value, _ in values) > MAX_VALUES:
+        values = [np.unique(column, return_inverse=True) for column in X.T]
+        columns = _joined(
+            {at: each for at, each in enumerate(values) if 1 < len(each[0]) <= MAX_VALUES}
+        )
+        measures = X[:, [len(value) > MAX_VALUES for value, _ in values]]
+        n_measures, n_columns = measures.shape[1], len(columns) + measures.shape[1]
+        n_flags = sum(order is None for _, _, order in columns)
+        if n_measures > MAX_MEASURES or (n_measures and n_flags < LEAST_FLAGS * n_columns):
             return None
-        varying = {at: each for at, each in enumerate(values) if len(each[0]) > 1}
-        columns = _joined(varying)
-        if not N_COLUMNS[0] <= len(columns) <= N_COLUMNS[1]:
+        if not (columns and N_COLUMNS[0] <= n_columns <= N_COLUMNS[1]):
             return None
         indicators = [np.eye(int(code.max()) + 1)[code] for _, code, _ in columns]
         sizes = np.array([one.shape[1] for one in indicators])
@@ -72,27 +91,41 @@ class Categories(NamedTuple):
             np.concatenate(indicators, axis=1),
             np.cumsum(sizes) - sizes,
             tuple(order for _, _, order in columns),
-            tuple(number for number, _, _ in columns),
+            tuple(numbers for numbers, _, _ in columns),
+            _normal_scores_of_skewed(measures),
         )
 
     @property
-    def are_mostly_ordered(self) -> bool:
-        """Whether the values of most columns have an order."""
-        return 2 * sum(values is not None for values in self.values) > len(self.values)
+    def are_scales(self) -> bool:
+        """Whether the values of most columns have an order, and there are no measures."""
+        n_ordered = sum(values is not None for values in self.values)
+        return not self.measures.size and 2 * n_ordered > len(self.values)
 
     @property
     def _slices(self) -> list[slice]:
         stops = [*self.first[1:], self.indicators.shape[1]]
         return [slice(start, stop) for start, stop in zip(self.first, stops, strict=True)]
 
-    def n_free(self, number: int) -> int:
+    def _n_free(self, number: int, *, is_one_covariance: bool) -> int:
         """Return the number of free parameters of as many groups."""
         sizes = np.diff(np.append(self.first, self.indicators.shape[1])) - 1
         has_order = np.array([values is not None for values in self.values])
-        return int(number - 1 + np.where(has_order, sizes + number - 1, number * sizes).sum())
+        of_values = np.where(has_order, sizes + number - 1, number * sizes).sum()
+        return int(number - 1 + of_values) + self._n_free_of_measures(number, is_one_covariance)
+
+    def _n_free_of_measures(self, number: int, is_one_covariance: bool) -> int:
+        p = int(self.measures.shape[1])
+        return number * p + (p * (p + 1) // 2 if is_one_covariance else number * p)
 
     def classes(self, labels: NDArray[np.signedinteger]) -> tuple[Floats, float]:
-        """Find as many classes by EM from `labels`: (n_samples, n_classes), and log-likelihood."""
+        """Find classes by EM from `labels`: (n_samples, n_classes), and log-evidence by BIC."""
+        forms = (True, False) if self.measures.size else (True,)
+        every = (self._classes(labels, is_one_covariance=form) for form in forms)
+        return max(every, key=lambda found: found[1])
+
+    def _classes(
+        self, labels: NDArray[np.signedinteger], *, is_one_covariance: bool
+    ) -> tuple[Floats, float]:
         indicators, n = self.indicators, len(labels)
         number = int(labels.max()) + 1
         prior = PRIOR_ROWS * indicators.mean(axis=0)
@@ -107,24 +140,46 @@ class Categories(NamedTuple):
                 for column, at in zip(models, self._slices, strict=True)
             ]
             joint = indicators @ np.concatenate(each, axis=1).T + np.log(np.maximum(share, 1e-12))
+            if self.measures.size:
+                joint += _log_densities(self.measures, member, is_one_covariance=is_one_covariance)
             of_row = logsumexp(joint, axis=1, keepdims=True)
             member = np.exp(joint - of_row)
             last, log_likelihood = log_likelihood, float(of_row.sum())
             if log_likelihood - last < TOL:
                 break
-        return member, log_likelihood
+        n_free = self._n_free(number, is_one_covariance=is_one_covariance)
+        return member, log_likelihood - n_free * np.log(n) / 2
+
+    def by_flags(self) -> list[Labels]:
+        """Rows of one value as a group, for each column of few values beside measures."""
+        if not self.measures.size:
+            return []
+        return [renumbered(self.indicators[:, at].argmax(axis=1)) for at in self._slices]
 
     def log_evidence(self, labels: Labels) -> float:
         """Log-probability of all values given groups, whose shares of values have a prior.
 
-        A Dirichlet prior with the weight of one row; the order of values is not used.
+        A Dirichlet prior with the weight of one row; the order of values is not used. That of
+        measures is by BIC.
         """
         size = np.bincount(labels)
         counts = np.eye(len(size))[labels].T @ self.indicators
         prior = self.indicators.mean(axis=0)
         of_values = (gammaln(counts + prior) - gammaln(prior)).sum()
         of_columns = len(self.first) * gammaln(size + 1.0).sum()
-        return float(of_values - of_columns + xlogy(size, size / len(labels)).sum())
+        of_sizes = xlogy(size, size / len(labels)).sum()
+        return float(of_values - of_columns + of_sizes) + self._log_evidence_of_measures(labels)
+
+    def _log_evidence_of_measures(self, labels: Labels) -> float:
+        if not self.measures.size:
+            return 0.0
+        member = np.eye(int(labels.max()) + 1)[labels]
+        of_free = float(np.log(len(labels))) / 2
+        return max(
+            float((member * _log_densities(self.measures, member, is_one_covariance=form)).sum())
+            - self._n_free_of_measures(member.shape[1], form) * of_free
+            for form in (True, False)
+        )
 
     def partitions(self, cuts: Cuts, n_clusters: int | None) -> list[Labels]:
         """Partitions into classes: into the number given, or into about as many as are probable."""
@@ -166,27 +221,52 @@ class _Column:
         return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
 
 
+def _normal_scores_of_skewed(measures: Floats) -> Floats:
+    if not measures.size:
+        return measures
+    is_skewed = np.abs(skew(measures)) > MOST_SKEWED
+    scores = ndtri((rankdata(measures, axis=0) - 0.5) / len(measures))
+    found = np.where(is_skewed, scores, measures)
+    return np.asarray((found - found.mean(axis=0)) / found.std(axis=0))
+
+
+def _log_densities(X: Floats, member: Floats, *, is_one_covariance: bool) -> Floats:
+    """Log-density of rows in each group, (n_samples, n_groups), given memberships of that shape."""
+    size = member.sum(axis=0)[:, None]
+    mean = member.T @ X / np.maximum(size, 1e-9)
+    if is_one_covariance:
+        within = (X.T @ X - (size * mean).T @ mean) / len(X)
+        factor = np.linalg.cholesky(within + LEAST_VARIANCE * np.eye(X.shape[1]))
+        X, mean = (solve_triangular(factor, of.T, lower=True).T for of in (X, mean))
+        variance, of_unit = np.ones_like(mean), np.log(np.diag(factor)).sum()
+    else:
+        squares = np.maximum(member.T @ X**2 - size * mean**2, 0.0)
+        variance = (squares + PRIOR_OF_VARIANCE * PRIOR_VARIANCE) / (size + PRIOR_OF_VARIANCE)
+        of_unit = 0.0
+    far = X**2 @ (1 / variance).T - 2 * X @ (mean / variance).T + (mean**2 / variance).sum(axis=1)
+    of_volume = (np.log(2 * np.pi) * X.shape[1] + np.log(variance).sum(axis=1)) / 2 + of_unit
+    return np.asarray(-far / 2 - of_volume)
+
+
 def columns_without_order(X: Floats, seed: int) -> list[int]:
     """Find columns in the values of which groups differ, but not along their order; by BIC.
 
     There are none if a column has many values, or if there are no groups.
     """
-    every = X
-    if len(X) > N_ASKED:
-        X = X[np.random.RandomState(seed).choice(len(X), N_ASKED, replace=False)]
-    categories = Categories.of(X)
-    if categories is None or all(values is None for values in categories.values):
+    rows = _asked(X, seed)
+    categories = Categories.of(rows)
+    if categories is None or categories.measures.size:
+        return []
+    if all(values is None for values in categories.values):
         return []
     nominal = categories._replace(values=(None,) * len(categories.values))
-    cuts = Cuts(X, ward_of(X), seed)
-    evidence = evidence_of_numbers(nominal, [k for k in NUMBERS if k < len(X)], cuts)
-    number = max(evidence, key=lambda k: evidence[k])
+    member = _most_probable_classes(nominal, rows, seed)
+    number = member.shape[1]
     if number == 1:
         return []
-    member = max(map(nominal.classes, cuts(number)), key=lambda found: found[1])[0]
     found = []
     of_columns = zip(categories.columns, categories.values, categories._slices, strict=True)
-    for column, values, at in of_columns:
+    for (column, *_), values, at in of_columns:
         if values is None:
             continue
         counts = member.T @ categories.indicators[:, at] + 1e-9
@@ -195,18 +275,54 @@ def columns_without_order(X: Floats, seed: int) -> list[int]:
             for own in (None, values)
         )
         n_more = (number - 1) * (len(values) - 2)
-        if free - ordered > n_more * np.log(len(X)) / 2:
+        if free - ordered > n_more * np.log(len(rows)) / 2:
             found.append(column)
     # Rows that were not asked may have many other values.
-    return [at for at in found if len(np.unique(every[:, at])) <= MAX_VALUES]
+    return [at for at in found if len(np.unique(X[:, at])) <= MAX_VALUES]
 
 
-def _joined(columns: dict[int, tuple[Floats, Labels]]) -> list[tuple[int, Labels, Floats | None]]:
+def factors_of_flags(X: Floats, seed: int) -> Floats:
+    """Factors of columns of few values beside measures: less than 1 if classes hardly differ.
+
+    Rows that differ in such a column are far from each other otherwise, whatever groups are.
+    """
+    rows = _asked(X, seed)
+    factors = np.ones(X.shape[1])
+    categories = Categories.of(rows)
+    if categories is None or not categories.measures.size:
+        return factors
+    member = _most_probable_classes(categories, rows, seed)
+    size, overall = member.sum(axis=0), categories.indicators.mean(axis=0)
+    share = member.T @ categories.indicators / np.maximum(size, 1e-9)[:, None]
+    between = size @ (share - overall) ** 2 / len(rows)
+    for columns, at in zip(categories.columns, categories._slices, strict=True):
+        explained = between[at].sum() / (overall * (1 - overall))[at].sum()
+        factors[list(columns)] = np.clip(explained / EXPLAINED, LEAST_FACTOR, 1.0)
+    return factors
+
+
+def _asked(X: Floats, seed: int) -> Floats:
+    if len(X) <= N_ASKED:
+        return X
+    return X[np.random.RandomState(seed).choice(len(X), N_ASKED, replace=False)]
+
+
+def _most_probable_classes(categories: Categories, rows: Floats, seed: int) -> Floats:
+    """Memberships of as many classes as are most probable, (n_samples, n_classes)."""
+    cuts = Cuts(rows, ward_of(rows), seed)
+    evidence = evidence_of_numbers(categories, [k for k in NUMBERS if k < len(rows)], cuts)
+    best = cuts(max(evidence, key=lambda k: evidence[k]))
+    return max(map(categories.classes, best), key=lambda found: found[1])[0]
+
+
+def _joined(
+    columns: dict[int, tuple[Floats, Labels]],
+) -> list[tuple[tuple[int, ...], Labels, Floats | None]]:
     """Join consecutive columns of 0 and 1 of which each row has exactly one 1.
 
     Numbers of columns, the codes of rows, and the values that have an order if there are three.
     """
-    found: list[tuple[int, Labels, Floats | None]] = []
+    found: list[tuple[tuple[int, ...], Labels, Floats | None]] = []
     at, numbers = 0, [*columns]
     while at < len(columns):
         values, code = columns[numbers[at]]
@@ -216,10 +332,10 @@ def _joined(columns: dict[int, tuple[Floats, Labels]]) -> list[tuple[int, Labels
             joined = np.where(columns[numbers[end]][1] == 1, end - at + 1, joined)
             end += 1
         if end > at + 1 and (total == 1).all():
-            found.append((numbers[at], joined - 1, None))
+            found.append((tuple(numbers[at:end]), joined - 1, None))
             at = end
         else:
-            found.append((numbers[at], code, values if len(values) > 2 else None))
+            found.append(((numbers[at],), code, values if len(values) > 2 else None))
             at += 1
     return found
 
@@ -235,8 +351,7 @@ def evidence_of_numbers(
     """
     found: dict[int, float] = {}
     for number in numbers:
-        most = max(categories.classes(of)[1] for of in cuts(number))
-        found[number] = most - categories.n_free(number) * np.log(len(categories.indicators)) / 2
+        found[number] = max(categories.classes(of)[1] for of in cuts(number))
         worst_two = [*found.values()][-2:]
         if max(worst_two) < max(found.values()) - CLEARLY_WORSE:
             break

@@ -145,7 +145,7 @@ def fit_groups(
             starts.append([alone.labels])
     found = _searched(_Search(rows, model, n_clusters, n_jobs, step, number_alone=number), starts)
     categories = rows.categories
-    if categories is None or categories.are_mostly_ordered:
+    if categories is None or categories.are_scales:
         return found
     classes = categories.partitions(Cuts(rows.X, rows.tree, seed), n_clusters)
     search = _Search(rows, model, n_clusters, n_jobs, step, categories, number)
@@ -338,7 +338,7 @@ def _starts(
     if n > MANY_ROWS:
         return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
     return [
-        [*cuts(rows.tree, numbers), *_parts_with_gaps(rows)],
+        [*cuts(rows.tree, numbers), *_parts_with_gaps(rows), *_values_of_flags(rows)],
         _cuts_of_propagated_answers(rows, answers, n_clusters),
         _cuts_of_forest(rows, answers, n_clusters, seed, n_jobs),
         _correlation_clusterings(rows, answers, seed),
@@ -356,6 +356,11 @@ def _parts_with_gaps(rows: Rows) -> list[Labels]:
         return []
     found = {int(one.max()) + 1: one for one in map(rows.gaps.components, LONG_EDGES)}
     return [one for k, one in found.items() if 1 < k <= MOST_STARTING_MEMBERSHIPS // len(one)]
+
+
+def _values_of_flags(rows: Rows) -> list[Labels]:
+    """Group rows by each column of few values beside measures: people may see just that."""
+    return [] if rows.categories is None else rows.categories.by_flags()
 
 
 def _cuts_of_propagated_answers(
