@@ -116,7 +116,7 @@ class Rows:
 
     @property
     def categories(self) -> Categories | None:
-        """Columns of few values, if all are."""
+        """Columns of few values and measures beside them; None of other features."""
         return None
 
     @property
@@ -325,9 +325,9 @@ class FeatureSpace(NamedTuple):
         if metric == "cosine":
             return space._replace(center=center)
         # Euclidean units are centered already.
-        factors = factors_of_flags(rows, seed)
-        weighed = units._replace(unit=units.unit / factors, center=units.center * factors)
-        space, rows = space._replace(units=weighed), rows * factors
+        if (factors := factors_of_flags(rows, seed)) is not None:
+            units = units._replace(unit=units.unit / factors, center=units.center * factors)
+            space, rows = space._replace(units=units), rows * factors
         chosen = columns_without_order(rows, seed) if standardize else []
         constant = np.flatnonzero((rows == rows[0]).all(axis=0)).tolist()
         return space._replace(

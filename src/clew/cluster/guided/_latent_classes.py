@@ -74,14 +74,19 @@ class Categories(NamedTuple):
         """Read columns as categories; None if most are measures, or rows or columns are few."""
         if len(X) < LEAST_ROWS or X.shape[1] > MAX_VALUES * N_COLUMNS[1]:
             return None
-        values = [np.unique(column, return_inverse=True) for column in X.T]
-        columns = _joined(
-            {at: each for at, each in enumerate(values) if 1 < len(each[0]) <= MAX_VALUES}
-        )
-        measures = X[:, [len(value) > MAX_VALUES for value, _ in values]]
-        n_measures, n_columns = measures.shape[1], len(columns) + measures.shape[1]
+        few, measures = dict[int, tuple[Floats, Labels]](), list[int]()
+        for at, column in enumerate(X.T):
+            values, code = np.unique(column, return_inverse=True)
+            if len(values) > MAX_VALUES:
+                measures.append(at)
+                if len(measures) > MAX_MEASURES:
+                    return None
+            elif len(values) > 1:
+                few[at] = values, code
+        columns = _joined(few)
+        n_columns = len(columns) + len(measures)
         n_flags = sum(order is None for _, _, order in columns)
-        if n_measures > MAX_MEASURES or (n_measures and n_flags < LEAST_FLAGS * n_columns):
+        if measures and n_flags < LEAST_FLAGS * n_columns:
             return None
         if not (columns and N_COLUMNS[0] <= n_columns <= N_COLUMNS[1]):
             return None
@@ -92,7 +97,7 @@ class Categories(NamedTuple):
             np.cumsum(sizes) - sizes,
             tuple(order for _, _, order in columns),
             tuple(numbers for numbers, _, _ in columns),
-            _normal_scores_of_skewed(measures),
+            _normal_scores_of_skewed(X[:, measures]),
         )
 
     @property
@@ -122,6 +127,10 @@ class Categories(NamedTuple):
         forms = (True, False) if self.measures.size else (True,)
         every = (self._classes(labels, is_one_covariance=form) for form in forms)
         return max(every, key=lambda found: found[1])
+
+    def best_classes(self, starts: Iterable[NDArray[np.signedinteger]]) -> tuple[Floats, float]:
+        """Classes of the largest evidence from any of the starts; see `classes`."""
+        return max(map(self.classes, starts), key=lambda found: found[1])
 
     def _classes(
         self, labels: NDArray[np.signedinteger], *, is_one_covariance: bool
@@ -185,11 +194,10 @@ class Categories(NamedTuple):
         """Partitions into classes: into the number given, or into about as many as are probable."""
         numbers = [n_clusters or 0]
         if n_clusters is None:
-            evidence = evidence_of_numbers(self, [k for k in NUMBERS if k < len(cuts.X)], cuts)
-            best = max(evidence, key=lambda k: evidence[k])
+            best = _most_probable_number(self, cuts)
             numbers = sorted({max(best + more, 2) for more in (-1, 0, 1, 2)})
-        each = (max(map(self.classes, cuts(k)), key=lambda found: found[1]) for k in numbers)
-        return [renumbered(member.argmax(axis=1)) for member, _ in each]
+        each = (self.best_classes(cuts(k))[0] for k in numbers)
+        return [renumbered(member.argmax(axis=1)) for member in each]
 
 
 class _Column:
@@ -281,16 +289,17 @@ def columns_without_order(X: Floats, seed: int) -> list[int]:
     return [at for at in found if len(np.unique(X[:, at])) <= MAX_VALUES]
 
 
-def factors_of_flags(X: Floats, seed: int) -> Floats:
-    """Factors of columns of few values beside measures: less than 1 if classes hardly differ.
+def factors_of_flags(X: Floats, seed: int) -> Floats | None:
+    """Factors of columns, (n_columns,); None if there are no categories beside measures.
 
-    Rows that differ in such a column are far from each other otherwise, whatever groups are.
+    Less than 1 for categories in which latent classes hardly differ: rows that differ in them would
+    be far from each other, whatever groups are.
     """
     rows = _asked(X, seed)
-    factors = np.ones(X.shape[1])
     categories = Categories.of(rows)
     if categories is None or not categories.measures.size:
-        return factors
+        return None
+    factors = np.ones(X.shape[1])
     member = _most_probable_classes(categories, rows, seed)
     size, overall = member.sum(axis=0), categories.indicators.mean(axis=0)
     share = member.T @ categories.indicators / np.maximum(size, 1e-9)[:, None]
@@ -310,9 +319,13 @@ def _asked(X: Floats, seed: int) -> Floats:
 def _most_probable_classes(categories: Categories, rows: Floats, seed: int) -> Floats:
     """Memberships of as many classes as are most probable, (n_samples, n_classes)."""
     cuts = Cuts(rows, ward_of(rows), seed)
-    evidence = evidence_of_numbers(categories, [k for k in NUMBERS if k < len(rows)], cuts)
-    best = cuts(max(evidence, key=lambda k: evidence[k]))
-    return max(map(categories.classes, best), key=lambda found: found[1])[0]
+    return categories.best_classes(cuts(_most_probable_number(categories, cuts)))[0]
+
+
+def _most_probable_number(categories: Categories, cuts: Cuts) -> int:
+    numbers = [k for k in NUMBERS if k < len(cuts.X)]
+    evidence = evidence_of_numbers(categories, numbers, cuts)
+    return max(evidence, key=lambda k: evidence[k])
 
 
 def _joined(
@@ -351,7 +364,7 @@ def evidence_of_numbers(
     """
     found: dict[int, float] = {}
     for number in numbers:
-        found[number] = max(categories.classes(of)[1] for of in cuts(number))
+        found[number] = categories.best_classes(cuts(number))[1]
         worst_two = [*found.values()][-2:]
         if max(worst_two) < max(found.values()) - CLEARLY_WORSE:
             break

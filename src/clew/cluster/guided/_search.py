@@ -1,13 +1,14 @@
 """Groups from positions of rows and answers: starts, refinement, crossings, and an average.
 
 1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and of a
-   forest grown by them; correlation clustering; further clusterings, if users bring a pool.
+   forest grown by them; correlation clustering; the values of each category in a table of numbers
+   and categories; further clusterings, if users bring a pool.
 2. Each start is refined (`refined`), and merged while that raises its energy.
 3. The best partitions are crossed, and the tree of their pair probabilities is cut again. If the
    number of groups is given, the groups of the best are split and merged again to that number.
-4. Rows of few values, such as answers to a questionnaire, have groups of their own: the same is
-   done with the evidence of latent classes added to the energy, and taken unless answers are less
-   probable then.
+4. Rows of few values, such as answers to a questionnaire, have groups of their own, and so have
+   numbers beside categories: the same is done with the evidence of latent classes added to the
+   energy, and taken unless answers are less probable then.
 5. While answers are few, the groups of the features alone are a start too, and numbers of groups
    far from theirs have less energy.
 6. The best of all are averaged, by energy. The labels are the partition with the best expected

@@ -1,6 +1,6 @@
 """Groups without answers: an average of base clusterings, and their number.
 
-Their number is by silhouettes and modularity, or by latent classes where columns have few values.
+Their number is by silhouettes and modularity, or by latent classes in tables of categories.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def groups_without_answers(
 
 
 def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | None:
-    """Return memberships if columns have few values and there are as many classes."""
+    """Return memberships if rows are read as categories and there are as many classes."""
     if n_clusters == 1 or (categories := prepared.categories) is None:
         return None
-    every = map(categories.classes, Cuts(prepared.X, prepared.tree, seed)(n_clusters))
-    memberships = max(every, key=lambda found: found[1])[0]
+    starts = Cuts(prepared.X, prepared.tree, seed)(n_clusters)
+    memberships, _ = categories.best_classes(starts)
     is_complete = len(np.unique(memberships.argmax(axis=1))) == n_clusters
     return memberships if is_complete else None
 

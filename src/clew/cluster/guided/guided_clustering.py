@@ -65,8 +65,8 @@ class GuidedClustering(FittedGroups):
         seem to be in different units, as those of a table: if the largest standard deviation is
         more than five times the median, except for principal components, counts that are mostly 0,
         and rows of one length. Never for sparse features of more than 256 columns, or with
-        ``metric="cosine"``. Categories and flags that tell nothing of groups, beside measures,
-        count less in any case.
+        ``metric="cosine"``. Whatever this is, categories and flags beside numbers count less
+        if they do not differ between groups of similar rows.
     scale : {"auto", "exact", "anchors"}, default="auto"
         Whether the model is fitted to all rows ("exact") or to anchors, means of near rows; each
         row then gets the memberships of its nearest anchors. "auto": anchors for over 5,000 rows,

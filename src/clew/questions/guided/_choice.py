@@ -73,7 +73,7 @@ class Triple(NamedTuple):
 class Candidates:
     """All pairs, ranked by the information in their answers, given the answers so far.
 
-    `log_odds` (n_rows, n_rows) from features break ties in favor of near pairs of typical rows;
+    `log_odds` (n_rows, n_rows) from features break ties in favor of near pairs of typical rows.
     Unless `has_features`, all are equal, and values are multiplied by a power of the sizes of both
     cores. `labels` (n_rows,) are groups; `taken` (n_rows, n_rows), symmetric, were asked before.
     """
