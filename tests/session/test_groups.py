@@ -17,7 +17,6 @@ from clew.session._groups import (
     Evidence,
     RowEdit,
     changes_of,
-    confirmed,
     contradicting,
     edited,
     groups_before,
@@ -90,7 +89,6 @@ class TestHeld:
 
     def test_a_confirmed_item_stays_without_an_answer(self) -> None:
         evidence = said((0, 1, 1))
-        assert confirmed(labels(0, 0, 1, 1), evidence).tolist() == [True, True, False, False]
         assert held(before([0, 0, 1, 1]), labels(1, 0, 1, 1), evidence).tolist() == [0, 0, 1, 1]
 
     @pytest.mark.parametrize("pair", [(0, 1, 0), (0, 2, 1), (1, 4, 0)])
@@ -115,9 +113,11 @@ class TestHeld:
         evidence = said((0, 1, 1), (3, 4, 1), (2, 3, 1))
         assert held(old, after, evidence).tolist() == after.tolist()
 
-    def test_a_merge_that_no_answer_asks_for_is_undone(self) -> None:
-        old, after = before([0, 0, 0, 1, 1, 1]), labels(0, 0, 0, 0, 0, 0)
-        assert held(old, after, said((3, 4, 1))).tolist() == [0, 0, 0, 1, 1, 0]
+    def test_items_called_the_same_move_together(self) -> None:
+        # Kept, two items that were compared with each other alone never left a wrong group.
+        old, after = before([0, 0, 0, 1, 1, 1]), labels(0, 0, 0, 0, 0, 1)
+        assert held(old, after, said((3, 4, 1))).tolist() == after.tolist()
+        assert held(old, after, said((3, 4, 1), (4, 5, 1))).tolist() == old.groups.tolist()
 
 
 def test_changes_name_the_answer_that_moved_the_item() -> None:
@@ -200,10 +200,12 @@ def confirmed_stays_confirmed(seed: int, n_results: int = 6) -> tuple[int, int]:
         if previous is not None:
             old, new = previous.group_ids_, result.group_ids_
             evidence = Evidence.of(asking.strategy.answers)
-            was_confirmed = confirmed(old, evidence)
+            pairs = evidence.pairs[evidence.is_same & evidence.holds(old)]
+            is_parted = (new[pairs[:, 0]] != new[pairs[:, 1]]) & (new[pairs] >= 0).all(axis=1)
+            was_confirmed = np.isin(np.arange(n), pairs)
             changes = {change.id: change for change in result.changes_}
             assert set(changes) == set(np.flatnonzero(old != new).tolist())
-            for row in np.flatnonzero(was_confirmed & (old != new)).tolist():
+            for row in np.intersect1d(pairs[is_parted], np.flatnonzero(old != new)).tolist():
                 answer = changes[row].answer
                 assert answer is not None, (seed, row)
                 # The answer contradicts the group: of old groups, and not of new ones.

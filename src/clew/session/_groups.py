@@ -150,32 +150,27 @@ class Evidence(NamedTuple):
         return np.flatnonzero(violated & self.holds(after))
 
 
-def confirmed(before: Labels, evidence: Evidence) -> NDArray[np.bool_]:
-    """Return which rows somebody has called the same as another row of their group."""
-    found = np.zeros(len(before), np.bool_)
-    agrees = evidence.is_same & evidence.holds(before)
-    found[evidence.pairs[agrees].ravel()] = True
-    return found
-
-
 def held(before: Before, after: Labels, evidence: Evidence) -> Labels:
-    """Return new groups, to which confirmed items move only by answers about their group."""
-    old = before.groups
-    is_moved = confirmed(old, evidence) & (old >= 0) & (after >= 0) & (after != old)
-    if not is_moved.any():
-        return after
-    ways: set[tuple[int, int]] = set()
+    """Return new groups; answers move an item from those of its group that it was called the same.
+
+    Items that were called the same only as others that move with them are not kept.
+    """
+    old, kept = before.groups, after.copy()
+    agrees = evidence.is_same & evidence.holds(old) & (after[evidence.pairs] >= 0).all(axis=1)
+    pairs, ways = evidence.pairs[agrees], set[tuple[int, int]]()
     for at in evidence.moving(old, after).tolist():
         pair = evidence.pairs[at]
         ways |= {(int(g), int(t)) for g in old[pair] for t in after[pair]}
-    stays = [
-        row
-        for row in np.flatnonzero(is_moved).tolist()
-        if (int(old[row]), int(after[row])) not in ways
-    ]
-    kept = after.copy()
-    kept[stays] = old[stays]
-    return kept
+    while True:
+        parted = np.unique(pairs[kept[pairs[:, 0]] != kept[pairs[:, 1]]])
+        stays = [
+            row
+            for row in parted[kept[parted] != old[parted]].tolist()
+            if (int(old[row]), int(after[row])) not in ways
+        ]
+        if not stays:
+            return kept
+        kept[stays] = old[stays]
 
 
 def changes_of(

@@ -17,6 +17,7 @@ from clew.answers import DIFFERENT, KINDS, SAME, Answer, as_table_answers, expan
 from clew.cluster import purest_examples
 from clew.cluster.guided import Alternative, GuidedResult
 from clew.cluster.guided._explain import chain_of_answers
+from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
 from clew.constraints._meanings import implied
 from clew.constraints._validation import RowIds
@@ -86,13 +87,10 @@ class SessionResult:
     n_answers : int
         Number of answers that were not taken back, repeated ones among them.
     confidence_ : ndarray of shape (n_items,)
-        How sure the group of each item is, in [0, 1]: the mean probability that it is the same as
-        another item of its group; for an item that is alone, 1 minus the largest probability that
-        it is the same as any other item. With more than 3,000 items, means are over ten random
-        items of the group, and an item that is alone is compared only with items that were in a
-        question with it; if there are none, its confidence is 1. With strategies other than
-        `Guided`, the share of its ten nearest items that are in its group. 0 for an item in no
-        group.
+        How sure the group of each item is, in [0, 1]: the probability of its group, as in
+        ``GuidedClustering.probabilities_``. With strategies other than `Guided`, the share of its
+        ten nearest items that are in its group, or, without features, the mean probability that it
+        is the same as another item of its group. 0 for an item in no group.
     exemplars_ : mapping of int to tuple of hashable
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
@@ -177,12 +175,13 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     n_in_groups = int((labels >= 0).sum())
     is_sampled = len(pairs.rows) < n_in_groups
     few = _some_pairs(model, labels) if is_sampled else None
-    confidence = confidence_of(pairs, labels, few)
+    of_pairs = confidence_of(pairs, labels, few)
+    confidence = of_pairs if settled is None else _of_memberships(settled, labels)
     affinity = _affinity(pairs, strategy, len(labels)) if few is None else few.affinity
     for array in (labels, group_ids, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
     by_confidence = is_sampled or not items.is_known or n_in_groups < 2
-    unresolved = 1 - float(confidence[labels >= 0].mean()) if n_in_groups else 0.0
+    unresolved = 1 - float(of_pairs[labels >= 0].mean()) if n_in_groups else 0.0
     quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels, unresolved)
     n_checks = len(loop.answered_checks())
     question = strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
@@ -268,7 +267,7 @@ def _groups(
     group_ids, next_id = matched(labels, before)
     evidence = Evidence.of(model.strategy.answers)
     kept = held(before, group_ids, evidence)
-    if kept is not group_ids:
+    if not np.array_equal(kept, group_ids):
         group_ids, labels = kept, in_order_of_rows(kept)
     return labels, group_ids, next_id, evidence
 
@@ -299,6 +298,20 @@ def as_alone(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return labels in which each row in no group is a group of its own."""
     is_out = labels < 0
     return np.where(is_out, labels.max() + np.cumsum(is_out), labels)
+
+
+def _of_memberships(settled: GuidedResult, labels: NDArray[np.int64]) -> Floats:
+    """Probability of each item's group; of items that were moved, of that of most of its items."""
+    is_in = labels >= 0
+    counts = np.zeros((int(labels.max(initial=-1)) + 1, settled.probabilities.shape[1]))
+    np.add.at(counts, (labels[is_in], settled.labels[is_in]), 1)
+    most = counts.argmax(axis=1) if counts.size else np.zeros(0, np.int64)
+    confidence = np.zeros(len(labels))
+    confidence[is_in] = largest_probabilities(settled.probabilities)[is_in]
+    moved = np.flatnonzero(is_in)
+    moved = moved[most[labels[moved]] != settled.labels[moved]]
+    confidence[moved] = np.asarray(settled.probabilities[moved, most[labels[moved]]]).ravel()
+    return confidence
 
 
 def confidence_of(

@@ -547,9 +547,9 @@ class Session(LoggedEntries):
         ----------
         previous : SessionResult or dict, default=None
             An earlier result, or what its `to_dict` returned. Groups keep their lasting ids, and
-            an item that people have confirmed (called the same as another item of its group)
-            leaves its group only for one to which an answer leads that contradicts the earlier
-            groups. None: ids begin at 0, and nothing is held.
+            an item that people have called the same as another item of its group is parted from
+            it only if an answer that contradicts the earlier groups leads to its new group. None:
+            ids begin at 0, and nothing is held.
 
         Returns
         -------

@@ -131,8 +131,9 @@ def log_likelihood_in_groups(groups: Groups, answers: Constraints) -> float:
     """Log-likelihood of held-out answers, given the groups and the mean error rate."""
     model = AnswerModel(answers)
     error = float(np.mean([one.error.mean() for one in groups.partitions]))
-    likelihoods = model.likelihoods(np.full(model.n_annotators, error))
     outcomes = model.outcomes(groups.probabilities[model.row_of_end])
+    wavering = np.mean([one.wavering for one in groups.partitions], axis=0)
+    likelihoods = model.likelihoods(np.full(model.n_annotators, error), wavering)
     return float(model.weights @ np.log(model.wrong(outcomes, likelihoods)[0]))
 
 

@@ -124,13 +124,12 @@ def errors_given_groups(
     model = AnswerModel(answers)
     if cavity is not None:
         outcomes = model.outcomes(cavity)
-    error = np.full(model.n_annotators, SETTINGS.first_error)
+    likelihoods = model.likelihoods(np.full(model.n_annotators, SETTINGS.first_error))
     for _ in range(N_ROUNDS):
-        wrong = model.wrong(outcomes, model.likelihoods(error))[1]
+        wrong = model.wrong(outcomes, likelihoods)[1]
         error = model.error_rates(wrong, SETTINGS)
-    joints = [
-        of * likelihood for of, likelihood in zip(outcomes, model.likelihoods(error), strict=True)
-    ]
+        likelihoods = model.likelihoods(error, model.wavering(outcomes, likelihoods))
+    joints = [of * likelihood for of, likelihood in zip(outcomes, likelihoods, strict=True)]
     return judged_answers(answers, model, wrong, outcomes, joints)
 
 

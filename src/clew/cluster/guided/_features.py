@@ -21,6 +21,7 @@ from clew._parallel import Once, in_threads
 from clew._units import LEAST_DEVIATION, WIDE_COLUMNS, Units
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._gaps import Gaps, Pieces
+from clew.cluster.guided._hidden_flags import HiddenFlags
 from clew.cluster.guided._latent_classes import Categories, columns_without_order, factors_of_flags
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
@@ -287,6 +288,8 @@ class FeatureSpace(NamedTuple):
     """Columns whose values have no order."""
     constant: tuple[int, ...] = ()
     """Columns that have one value in all rows, and repeated ones."""
+    flags: HiddenFlags | None = None
+    """Flags and measures that a rotation hides, found in scaled rows."""
     limits: Floats | None = None
     """Smallest and largest value of each column, (2, n_columns); values beyond are broken."""
 
@@ -325,9 +328,15 @@ class FeatureSpace(NamedTuple):
         if metric == "cosine":
             return space._replace(center=center)
         # Euclidean units are centered already.
+        if (flags := HiddenFlags.of(rows, seed)) is not None:
+            space, rows = space._replace(flags=flags), flags.transform(rows)
         if (factors := factors_of_flags(rows, seed)) is not None:
-            units = units._replace(unit=units.unit / factors, center=units.center * factors)
-            space, rows = space._replace(units=units), rows * factors
+            if flags is not None:
+                space = space._replace(flags=flags.scaled(factors))
+            else:
+                units = units._replace(unit=units.unit / factors, center=units.center * factors)
+                space = space._replace(units=units)
+            rows = rows * factors
         chosen = columns_without_order(rows, seed) if standardize else []
         constant = np.flatnonzero((rows == rows[0]).all(axis=0)).tolist()
         return space._replace(
@@ -340,6 +349,8 @@ class FeatureSpace(NamedTuple):
         if self.axes is None:
             rows: Floats = self._scaled(_dense(X))
             rows -= self.center
+            if self.flags is not None:
+                rows = self.flags.transform(rows)
             left_out = [*self.constant, *(one.column for one in self.codes)]
             ordered = np.round(np.delete(rows, left_out, axis=1), N_DECIMALS)
             return np.column_stack([ordered, *(one.indicators(rows) for one in self.codes)])

@@ -514,7 +514,7 @@ def _errors_of(groups: Groups, answers: Constraints) -> AnswerErrors:
     outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
     joints = [np.zeros_like(of) for of in outcomes]
     for weight, one in zip(groups.weights, groups.partitions, strict=True):
-        for at, likelihood in enumerate(model.likelihoods(one.error)):
+        for at, likelihood in enumerate(model.likelihoods(one.error, one.wavering)):
             joint = one.outcomes[at] * likelihood
             outcomes[at] += weight * one.outcomes[at]
             joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)

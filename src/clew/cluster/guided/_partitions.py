@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import entr, logsumexp, softmax, xlogy
 
-from clew.answers import CODES, DONT_KNOW, SAME
+from clew.answers import CODES, DONT_KNOW, SAME, Kind
 from clew.cluster.guided._gaps import PartsApart, Pieces
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
@@ -34,6 +34,9 @@ from clew.trust.annotators import forced_choice_kinds, prior_matrix
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+
+#: Beta prior of the share of don't-knows among answers about three rows of which one stands out.
+WAVERING_PRIOR = 0.5, 20.0
 
 
 @dataclass(frozen=True)
@@ -161,30 +164,72 @@ class AnswerModel:
         rows, weights = zip(*chosen, strict=True)
         return np.concatenate(rows), np.concatenate(weights)
 
-    def likelihoods(self, error: Floats) -> list[Floats]:
-        """Probability of each answer given each outcome, by kind, (m, n_outcomes)."""
+    def likelihoods(self, error: Floats, wavering: Floats | None = None) -> list[Floats]:
+        """Probability of each answer given each outcome, by kind, (m, n_outcomes).
+
+        `wavering` is how often people say don't-know though an answer is right, by kind.
+        """
         found: list[Floats] = []
-        for table in self.tables:
-            kind, weights = table.kind, self._label_weights[table.kind]
+        wavering = self.first_wavering if wavering is None else wavering
+        for at, table in enumerate(self.tables):
+            kind = table.kind
             if kind == "pair":  # of two answers, not three labels
                 right, wrong = 1 - error[table.annotators], error[table.annotators]
                 is_same = (table.answers == SAME)[:, None]
                 one, other = np.column_stack([right, wrong]), np.column_stack([wrong, right])
                 found.append(np.where(is_same, one, other))
                 continue
-            matrices = np.stack([prior_matrix(kind, float(e), weights) for e in error])
+            matrices = np.stack([self._matrix(kind, float(e), float(wavering[at])) for e in error])
             found.append(matrices[table.annotators, :, table.answer_index])
         return found
 
     def dont_know(self, outcomes: Sequence[Floats], error: float) -> list[Floats]:
         """Probability that each answer is don't-know, by kind; 0 for pairs, (m,)."""
         found = []
-        for table, of in zip(self.tables, outcomes, strict=True):
+        wavering = self.wavering(outcomes, self.likelihoods(np.full(self.n_annotators, error)))
+        for at, (table, of) in enumerate(zip(self.tables, outcomes, strict=True)):
             if table.kind == "pair":
                 found.append(np.zeros(len(table)))
                 continue
-            matrix = prior_matrix(table.kind, error, self._label_weights[table.kind])
+            matrix = self._matrix(table.kind, error, float(wavering[at]))
             found.append(of @ matrix[:, CODES[table.kind].index(DONT_KNOW)])
+        return found
+
+    def _matrix(self, kind: Kind, error: float, wavering: float) -> Floats:
+        """Probability of each label given each outcome, (n_outcomes, n_labels)."""
+        matrix = prior_matrix(kind, error, self._label_weights[kind])
+        at = CODES[kind].index(DONT_KNOW)
+        for outcome in np.flatnonzero(IS_DETERMINED[kind]).tolist():
+            share = matrix[outcome, at]
+            if wavering > share:
+                matrix[outcome] *= (1 - wavering) / (1 - share)
+                matrix[outcome, at] = wavering
+        return matrix
+
+    @property
+    def first_wavering(self) -> Floats:
+        """A sixth of the share of don't-knows, by kind."""
+        shares = [
+            self._label_weights[table.kind][-1] / max(table.weights.sum(), 1e-12) / 6
+            if table.kind != "pair"
+            else 0.0
+            for table in self.tables
+        ]
+        return np.array(shares)
+
+    def wavering(self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]) -> Floats:
+        """How often people say don't-know though an answer is right, by kind, (n_kinds,)."""
+        found = np.zeros(len(self.tables))
+        a, b = WAVERING_PRIOR
+        for at, (table, of, likelihood) in enumerate(
+            zip(self.tables, outcomes, likelihoods, strict=True)
+        ):
+            if table.kind != "pair" and len(table):
+                joint = of * likelihood
+                joint = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
+                is_right = table.weights * joint[:, IS_DETERMINED[table.kind]].sum(axis=1)
+                said = is_right[table.answers == DONT_KNOW].sum()
+                found[at] = (a + said) / (a + b + is_right.sum())
         return found
 
     def factors(self, likelihoods: Sequence[Floats]) -> AnswerFactors:
@@ -308,6 +353,8 @@ class Partition:
     """Memberships that features predict by smoothers which nothing was fitted to, likewise."""
     error: Floats
     """Error rate of each annotator."""
+    wavering: Floats
+    """See `AnswerModel.wavering`."""
     outcomes: list[Floats]
     """See `AnswerModel.outcomes`."""
     wrong: Floats
@@ -374,9 +421,11 @@ def refined(
         propagate_beliefs(
             field, factors, settings.damping, settings.n_sweeps, settings.tol, cavity, messages, q
         )
-        _, wrong = answers.judged(cavity, likelihoods)
+        outcomes = answers.outcomes(cavity)
+        _, wrong = answers.wrong(outcomes, likelihoods)
         rates = answers.error_rates(wrong, settings)
-        likelihoods = answers.likelihoods(rates)
+        wavering = answers.wavering(outcomes, likelihoods)
+        likelihoods = answers.likelihoods(rates, wavering)
         factors = answers.factors(likelihoods)
         if np.abs(q - before).max() < settings.tol:
             break
@@ -408,7 +457,7 @@ def refined(
         energy -= settings.costs_of_pieces(pieces, *pieces.bits(label)).sum()
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, answers.outcomes(cavity), wrong, parts, pieces, float(energy),
+        rates, wavering, answers.outcomes(cavity), wrong, parts, pieces, float(energy),
     )  # fmt: skip
 
 
