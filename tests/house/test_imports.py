@@ -61,7 +61,7 @@ SHARED_HELPERS = {
     "clew.cluster.guided._features": ("clew.questions",),
     "clew.cluster.guided._records": ("clew.worker", "clew.cli", "clew.session"),
     "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
-    "clew.cluster.guided._result": ("clew.cli",),
+    "clew.cluster.guided._result": ("clew.cli", "clew.session"),
     "clew.cluster.medoids._subclusters": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),
     "clew.answers._log": ("clew.cli", "clew.constraints", "clew.store"),

@@ -55,7 +55,7 @@ def test_an_average_of_unlike_halves_is_not_one_group() -> None:
     halves = [np.arange(40) // 2**k % 2 for k in range(1, 5)]
     none, zeros = np.zeros(0), np.zeros(1)
     of = [
-        Partition(m, labels, m, None, zeros, [], none, None, None, -1.0)
+        Partition(m, labels, m, None, zeros, zeros, [], none, None, None, -1.0)
         for labels, m in ((labels, np.eye(2)[labels]) for labels in halves)
     ]
     found = _agreed(of, None, np.zeros((40, 1)))

@@ -30,10 +30,12 @@ ROWS_A_COLUMN: Final = 10
 N_ASKED: Final = 1_000
 #: Columns with fewer different values are no rotated ones.
 MIN_VALUES: Final = 10
+#: If a smaller share of the rows are different, to so many digits, there are no measures.
+LEAST_DIFFERENT, ROUNDED_TO = 0.9, 9
 #: Random starts of a round, and rounds, each from starts that earlier flags do not explain.
 N_STARTS, N_ROUNDS = 100, 4
 #: Steps of the descent, steps after which it is given up, and the excess from which on it is.
-N_STEPS, FIRST_STEPS, HOPELESS = 60, 15, 0.4
+N_STEPS, FIRST_STEPS, TOO_FAR = 60, 15, 0.4
 #: Largest excess of the kurtosis of a flag, some of whose variance may be left out.
 MOST_EXCESS: Final = 0.15
 #: Smallest share, and number, of rows on one side of a flag.
@@ -78,6 +80,9 @@ class HiddenFlags(NamedTuple):
         random = np.random.RandomState(seed)
         rows = X if n <= N_ASKED else X[random.choice(n, N_ASKED, replace=False)]
         if any(len(np.unique(column)) < MIN_VALUES for column in rows.T):
+            return None
+        different = np.unique(np.round(rows / np.abs(rows).max(), ROUNDED_TO), axis=0)
+        if len(different) < LEAST_DIFFERENT * len(rows):
             return None
         variance, vectors = eigh(rows.T @ rows / len(rows))
         kept = variance > LEAST_VARIANCE * variance[-1]
@@ -155,7 +160,7 @@ def _descended(Z: Floats, directions: Floats) -> tuple[Floats, Floats]:
     scores = Z @ directions.T
     excess, step = _excess(scores), np.full(len(directions), 0.3)
     for number in range(N_STEPS):
-        if number == FIRST_STEPS and excess.min(initial=np.inf) > HOPELESS:
+        if number == FIRST_STEPS and excess.min(initial=np.inf) > TOO_FAR:
             break
         squares = scores**2
         skewness = (squares * scores).mean(axis=0)
