@@ -22,7 +22,13 @@ from clew._units import LEAST_DEVIATION, WIDE_COLUMNS, Units
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._gaps import Gaps, Pieces
 from clew.cluster.guided._hidden_flags import HiddenFlags
-from clew.cluster.guided._latent_classes import Categories, columns_without_order, factors_of_flags
+from clew.cluster.guided._latent_classes import (
+    LEAST_DIFFERENT,
+    Categories,
+    columns_without_order,
+    different_rows,
+    factors_of_flags,
+)
 from clew.cluster.guided._smoothers import (
     NeighborSmoother,
     RidgeSmoother,
@@ -50,11 +56,9 @@ N_TREES = 150
 LEAST_SHARE = 1e-10
 #: Neighbors of each row in the graph of the smoother, and how far answers propagate over it.
 N_NEIGHBORS, ALPHA = 10, 0.9
-#: If a smaller share of the rows are different, rows repeat.
-LEAST_DIFFERENT = 0.9
 #: A lattice shows in so many rows; its rows move by this share of its step in each direction, which
-#: is the standard deviation of rounding errors. Equal rows agree to so many digits.
-N_LATTICE_ROWS, JITTER, ROUNDED_TO = 1_000, 0.29, 9
+#: is the standard deviation of rounding errors.
+N_LATTICE_ROWS, JITTER = 1_000, 0.29
 #: Columns are rounded to so many decimals: a common factor of all features changes later ones, and
 #: these decide between groups that are about as good.
 N_DECIMALS = 10
@@ -73,7 +77,7 @@ def jittered(X: Floats, seed: int) -> Floats:
     that were given twice stay as they are.
     """
     unit = np.abs(X).max() or 1.0
-    different: Floats = np.unique(np.round(X / unit, ROUNDED_TO), axis=0)
+    different = different_rows(X)
     if not 2 < len(different) < LEAST_DIFFERENT * len(X):
         return X
     _, value, axes = svd(different - different.mean(axis=0), full_matrices=False)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 from scipy.spatial.distance import cdist
 
-from clew.cluster.guided._latent_classes import Categories
+from clew.cluster.guided._latent_classes import LEAST_DIFFERENT, Categories, different_rows
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +30,6 @@ ROWS_A_COLUMN: Final = 10
 N_ASKED: Final = 1_000
 #: Columns with fewer different values are no rotated ones.
 MIN_VALUES: Final = 10
-#: If a smaller share of the rows are different, to so many digits, there are no measures.
-LEAST_DIFFERENT, ROUNDED_TO = 0.9, 9
 #: Random starts of a round, and rounds, each from starts that earlier flags do not explain.
 N_STARTS, N_ROUNDS = 100, 4
 #: Steps of the descent, steps after which it is given up, and the excess from which on it is.
@@ -81,9 +79,8 @@ class HiddenFlags(NamedTuple):
         rows = X if n <= N_ASKED else X[random.choice(n, N_ASKED, replace=False)]
         if any(len(np.unique(column)) < MIN_VALUES for column in rows.T):
             return None
-        different = np.unique(np.round(rows / np.abs(rows).max(), ROUNDED_TO), axis=0)
-        if len(different) < LEAST_DIFFERENT * len(rows):
-            return None
+        if len(different_rows(rows)) < LEAST_DIFFERENT * len(rows):
+            return None  # there are no measures
         variance, vectors = eigh(rows.T @ rows / len(rows))
         kept = variance > LEAST_VARIANCE * variance[-1]
         white = vectors[:, kept] / np.sqrt(variance[kept])

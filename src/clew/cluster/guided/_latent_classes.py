@@ -38,6 +38,8 @@ MAX_MEASURES, LEAST_FLAGS = 20, 0.15
 MOST_SKEWED = 1.0
 #: Variances have the weight of `PRIOR_VARIANCE` of so many rows; the unit is the variance of all.
 PRIOR_OF_VARIANCE, PRIOR_VARIANCE, LEAST_VARIANCE = 2.0, 0.3, 1e-3
+#: If a smaller share of the rows are different, to so many digits, rows repeat.
+LEAST_DIFFERENT, ROUNDED_TO = 0.9, 9
 #: Fewer rows tell too little of classes.
 LEAST_ROWS = 20
 N_ROUNDS, TOL = 50, 0.01
@@ -227,6 +229,12 @@ class _Column:
             self.slope = self.slope + np.clip(step, -1.0, 1.0)
         joint = self.level + self.slope * self.values
         return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
+
+
+def different_rows(X: Floats) -> Floats:
+    """Return the different rows, in units of the largest value, (n_different, n_columns)."""
+    unit = np.abs(X).max() or 1.0
+    return np.asarray(np.unique(np.round(X / unit, ROUNDED_TO), axis=0))
 
 
 def _normal_scores_of_skewed(measures: Floats) -> Floats:

@@ -165,10 +165,7 @@ class AnswerModel:
         return np.concatenate(rows), np.concatenate(weights)
 
     def likelihoods(self, error: Floats, wavering: Floats | None = None) -> list[Floats]:
-        """Probability of each answer given each outcome, by kind, (m, n_outcomes).
-
-        `wavering` is how often people say don't-know though an answer is right, by kind.
-        """
+        """Probability of each answer given each outcome, by kind; see also `wavering`."""
         found: list[Floats] = []
         wavering = self.first_wavering if wavering is None else wavering
         for at, table in enumerate(self.tables):
@@ -208,28 +205,21 @@ class AnswerModel:
 
     @property
     def first_wavering(self) -> Floats:
-        """A sixth of the share of don't-knows, by kind."""
-        shares = [
-            self._label_weights[table.kind][-1] / max(table.weights.sum(), 1e-12) / 6
-            if table.kind != "pair"
-            else 0.0
-            for table in self.tables
-        ]
-        return np.array(shares)
+        """A sixth of the share of don't-knows, by kind; 0 for pairs, which come first."""
+        of_kinds = ((self._label_weights[of.kind][-1], of.weights.sum()) for of in self.tables[1:])
+        return np.array([0.0, *(said / max(total, 1e-12) / 6 for said, total in of_kinds)])
 
     def wavering(self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]) -> Floats:
-        """How often people say don't-know though an answer is right, by kind, (n_kinds,)."""
+        """How often people say don't-know though one row stands out, by kind, (n_kinds,)."""
         found = np.zeros(len(self.tables))
         a, b = WAVERING_PRIOR
-        for at, (table, of, likelihood) in enumerate(
-            zip(self.tables, outcomes, likelihoods, strict=True)
-        ):
-            if table.kind != "pair" and len(table):
-                joint = of * likelihood
-                joint = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
-                is_right = table.weights * joint[:, IS_DETERMINED[table.kind]].sum(axis=1)
-                said = is_right[table.answers == DONT_KNOW].sum()
-                found[at] = (a + said) / (a + b + is_right.sum())
+        for at, table in enumerate(self.tables):
+            is_unknown = table.answers == DONT_KNOW
+            if table.kind != "pair" and is_unknown.any():
+                joint = outcomes[at] * likelihoods[at]
+                is_known = joint[:, IS_DETERMINED[table.kind]].sum(axis=1)
+                known = table.weights * is_known / np.maximum(joint.sum(axis=1), 1e-12)
+                found[at] = (a + known[is_unknown].sum()) / (a + b + known.sum())
         return found
 
     def factors(self, likelihoods: Sequence[Floats]) -> AnswerFactors:
@@ -254,16 +244,10 @@ class AnswerModel:
             for table, ends in zip(self.tables, self.ends, strict=True)
         ]
 
-    def judged(
-        self, cavity: NDArray[np.floating], likelihoods: Sequence[Floats]
-    ) -> tuple[Floats, Floats]:
-        """Probability of each answer given all others, and that it is wrong given all, (m,)."""
-        return self.wrong(self.outcomes(cavity), likelihoods)
-
     def wrong(
         self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]
     ) -> tuple[Floats, Floats]:
-        """See `judged`, given the outcomes."""
+        """Probability of each answer given all others, and that it is wrong given all, (m,)."""
         given, wrong = [], []
         for of, likelihood, is_wrong in zip(outcomes, likelihoods, self._is_wrong, strict=True):
             joint = of * likelihood
@@ -422,14 +406,13 @@ def refined(
             field, factors, settings.damping, settings.n_sweeps, settings.tol, cavity, messages, q
         )
         outcomes = answers.outcomes(cavity)
-        _, wrong = answers.wrong(outcomes, likelihoods)
-        rates = answers.error_rates(wrong, settings)
+        rates = answers.error_rates(answers.wrong(outcomes, likelihoods)[1], settings)
         wavering = answers.wavering(outcomes, likelihoods)
         likelihoods = answers.likelihoods(rates, wavering)
         factors = answers.factors(likelihoods)
         if np.abs(q - before).max() < settings.tol:
             break
-    given, wrong = answers.judged(cavity, likelihoods)
+    given, wrong = answers.wrong(outcomes, likelihoods)
     predicted = softmax(field, axis=1)
     label = q.argmax(axis=1)
     share = np.bincount(label) / n
@@ -457,7 +440,7 @@ def refined(
         energy -= settings.costs_of_pieces(pieces, *pieces.bits(label)).sum()
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, wavering, answers.outcomes(cavity), wrong, parts, pieces, float(energy),
+        rates, wavering, outcomes, wrong, parts, pieces, float(energy),
     )  # fmt: skip
 
 

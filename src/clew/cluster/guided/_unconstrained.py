@@ -22,8 +22,13 @@ from clew._composition import graph_of
 from clew._warnings import silenced, warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._cuts import Cuts, ward_of
-from clew.cluster.guided._features import LEAST_DIFFERENT, N_NEIGHBORS, Floats, Prepared
-from clew.cluster.guided._latent_classes import LEAST_ROWS, MAX_VALUES, evidence_of_numbers
+from clew.cluster.guided._features import N_NEIGHBORS, Floats, Prepared
+from clew.cluster.guided._latent_classes import (
+    LEAST_DIFFERENT,
+    LEAST_ROWS,
+    MAX_VALUES,
+    evidence_of_numbers,
+)
 from clew.cluster.guided._partitions import Labels, renumbered
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
