@@ -244,6 +244,16 @@ def test_nothing_left_to_ask(ask, here):
     assert "nothing left to ask" in done.stderr
 
 
+def test_items_that_have_ids_alone_are_asked_about(ask, here):
+    (here / "names.csv").write_text(
+        "\n".join(["id", *(f"{c}{at}" for c in "ab" for at in range(5))])
+    )
+    done = ask("names.csv", ["d", "d", "d"], "-n", 3)
+    assert done.exit_code == 0, done.output
+    assert "answers alone group the rows" in done.stderr
+    assert len(entries().standing) == 3
+
+
 def test_words_that_mean_nothing_are_refused(ask, rows):
     done = ask(rows, ["maybe", "\x1b[2J", "same"])
     assert (

@@ -120,9 +120,11 @@ def features_for(
 
 
 def session_data(items: Rows, standardize: Standardize) -> tuple[dict[str, Any], str]:
-    """Return the features or distances for `Session`, and what was done, as a sentence."""
+    """Return what a `Session` asks about, and what was done, as a sentence."""
     if items.is_distances:
         return {"distances": items.X}, ""
+    if items.X.shape[1] == 0:
+        return {"items": items.ids}, "there are no features"
     features = features_for(Guided(), items.X, standardize, is_scaled=items.is_scaled)
     return {"X": features.X, "standardize": features.standardize}, features.note
 

@@ -113,7 +113,7 @@ def item_json(item: Item, base: str, *, size: int, text: str | None, name: bool)
     elif item.kind == "text":
         shown["text"] = (text if text is not None else item.text or "")[:MAX_TEXT]
     else:
-        columns = item.columns or ({"id": item.id} if item.kind == "vector" else {})
+        columns = item.columns or {"id": item.id}
         shown["columns"] = [[str(k), "" if v is None else str(v)] for k, v in columns.items()]
     if name:
         when = item.meta.get("date") or item.meta.get("time") or ""

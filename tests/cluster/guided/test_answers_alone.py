@@ -163,6 +163,21 @@ def test_many_small_groups_are_found(of_identities):
     assert np.isfinite(model.answer_posterior_.pairs).all()
 
 
+def test_rows_that_nobody_was_asked_about_may_belong_to_any_group():
+    y = np.repeat(np.arange(5), 20)
+    random = np.random.RandomState(0)
+    pairs = random.permutation(80)[:60].reshape(30, 2)  # the last twenty rows are in none
+    answers = Constraints(100, pairs=np.column_stack([pairs, y[pairs[:, 0]] == y[pairs[:, 1]]]))
+    with pytest.warns(NoGroupsWarning, match="answers too few to group"):
+        model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert model.regime_ == "identities"
+    sure = model.probabilities_[np.arange(100), model.labels_]
+    np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1.0)
+    assert (model.probabilities_.argmax(axis=1) == model.labels_).mean() > 0.95
+    is_matched = np.isin(np.arange(100), pairs[y[pairs[:, 0]] == y[pairs[:, 1]]])
+    assert sure[80:].max() < 0.1 < sure[is_matched].min()
+
+
 def test_wrong_answers_about_identities_are_doubted():
     y, answers = identities(1, repeats=3, error=0.05)
     model = GuidedClustering(random_state=0).fit(constraints=answers)

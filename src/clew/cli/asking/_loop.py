@@ -24,7 +24,7 @@ from clew.cli._project_rows import StoreLog
 from clew.cli._reading import RowsJob
 from clew.cli._rows import Rows
 from clew.cli.asking._replies import Asked, Command
-from clew.exceptions import ClewError, InvalidDataError
+from clew.exceptions import ClewError
 from clew.session import Session
 from clew.store import AnswerFile
 
@@ -385,8 +385,6 @@ class NextQuestion:
 
 def session_of(job: AskJob, items: Rows, entries: Sequence[Entry]) -> Session:
     """Prepare a session with the answers of a file."""
-    if not items.is_distances and items.X.shape[1] == 0:
-        raise InvalidDataError(f"{job.items}: no column can be used as a feature")
     with silenced():  # the user was asked about distances
         session = Session(
             **session_data(items, job.standardizes)[0],

@@ -333,12 +333,29 @@ def are_all_pairs_asked(answers: Constraints) -> bool:
     return 2 * n_asked == answers.n_samples * (answers.n_samples - 1)
 
 
-def memberships_of(labels: Labels, n_clusters: int) -> Any:
-    """Memberships of 1, (n_samples, n_clusters), sparse if they are many."""
-    n = len(labels)
-    if n * n_clusters <= MAX_DENSE_ENTRIES:
-        return np.eye(n_clusters)[labels]
-    return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
+def memberships_of(model: CorrelationClustering) -> Any:
+    """Probability of each group for each row, given the groups of all others.
+
+    Evidence of the answers, and the prior of a Chinese restaurant process in which two rows are one
+    with the estimated share of matches: a row that nobody was asked about may belong to any group.
+    No group is more probable than the one that was found. Memberships of many rows by groups are
+    sparse, and 1.
+    """
+    labels, n_clusters = model.labels_, model.n_clusters_
+    n, size = len(labels), np.bincount(labels)
+    if n * n_clusters > MAX_DENSE_ENTRIES:
+        return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    groups, own = np.eye(n_clusters)[labels], (np.arange(n), labels)
+    n_others = size - groups
+    is_alone = n_others[own] == 0
+    concentration = np.exp(-model.prior_.data.mean())
+    n_others[own] = np.where(is_alone, concentration, n_others[own])
+    logs = model.evidence_ @ groups + np.log(n_others)
+    logs[own] = np.maximum(logs[own], logs.max(axis=1))
+    # A row of a group may also belong to none.
+    none = np.where(is_alone, -np.inf, np.log(concentration))
+    found = softmax(np.column_stack([logs, none]), axis=1)
+    return found[:, :-1] + found[:, -1:] / n_clusters
 
 
 def errors_of_identities(answers: Constraints, model: CorrelationClustering) -> AnswerErrors:

@@ -489,7 +489,7 @@ class _Fitting:
         evidence = csr_array(identities.evidence_ + identities.prior_)
         return _Fit(
             identities.labels_,
-            alone.memberships_of(identities.labels_, identities.n_clusters_),
+            alone.memberships_of(identities),
             Regime("identities", why),
             alone.errors_of_identities(self.informative, identities),
             partial(tree_of_evidence, identities.labels_, evidence),

@@ -284,7 +284,7 @@ function strung(item, i) {
   const label = `${nameOf(data.group)} ${i + 1}${words ? `, ${words}` : ''}`;
   const at = {'data-id': item.id, 'data-group': data.group};
   const face = item.url ? h('img', {src: item.url, alt: '', loading: 'lazy', decoding: 'async'}) :
-                          h('span', {class: 'scrap', dir: 'auto'},
+                          h('span', {class: 'scrap', dir: 'auto', title: item.id},
                             item.text ?? (item.columns ?? []).map(([k, v]) => `${k}: ${v}`).join('\n'));
   return h('li', {class: item.line},
     h('button',
