@@ -9,8 +9,10 @@ import httpx
 import pytest
 
 from clew.answers import Question, new_id
+from clew.items import Item
 from clew.store.base import Suggestion
 from clew.web.accounts import make_link, sign_in
+from clew.web.asking import item_json
 from clew.web.serving.server import owner_invite
 
 
@@ -414,3 +416,13 @@ def test_twenty_people_at_once_lose_nothing(make_site: Any) -> None:
         assert sum(pool.map(answer, secrets)) == 80
     asked = [tuple(sorted(map(str, one.question.ids))) for one in site.standing()]
     assert len(asked) == len(set(asked)) == 80
+
+
+def test_an_item_that_has_an_id_alone_is_shown_by_it() -> None:
+    """People see something to judge by, also where names of items are hidden."""
+    shown = item_json(Item("Anna Lund", "row"), "", size=400, text=None, name=False)
+    assert shown["columns"] == [["id", "Anna Lund"]]
+    shown = item_json(
+        Item("1", "row", columns={"town": "Lund"}), "", size=400, text=None, name=False
+    )
+    assert shown["columns"] == [["town", "Lund"]]
