@@ -253,7 +253,7 @@ def test_small_pure_groups_leave_many_questions() -> None:
     session.run(SimulatedOracle(y, random_state=0), 40)
     result = session.result()
     assert len(set(result.labels_.tolist())) > 30
-    assert result.confidence_.mean() > 0.8
+    assert result.confidence_.mean() < 0.5  # most items were compared with few others
     assert result.remaining_ is not None
     assert result.remaining_.median > 30
 
