@@ -315,6 +315,9 @@ def test_incomplete_line_is_reported_and_skipped(ask, rows, here):
     ask(rows, ["d", "same"])
     whole = (here / "answers.jsonl").read_bytes()
     (here / "answers.jsonl").write_bytes(whole[:-20])
+    grouped = ["group", str(rows), "-a", "answers.jsonl", "-k", "2", "--method", "linkage"]
+    done = CliRunner().invoke(main, grouped)
+    assert "answers.jsonl, line 2: is incomplete, and is skipped" in done.stderr
     done = ask(rows, ["k"])
     assert "answers.jsonl, line 2: is incomplete, and is skipped" in done.stderr
     assert [word(entry) for entry in entries().standing] == ["different", "dont_know"]

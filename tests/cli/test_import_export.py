@@ -31,6 +31,11 @@ def test_import_of_what_clew_ask_wrote(birds, here):
     assert "0 imported" in again.stderr
     done = clew("export", "answers", "-p", "birds")
     assert done.stdout == (here / "answers.jsonl").read_text()
+    with (here / "answers.jsonl").open("a") as stream:
+        stream.write('{"version":')
+    done = clew("import", "answers", "answers.jsonl", "-p", "birds")
+    assert "answers.jsonl, line 4: is incomplete, and is skipped" in done.stderr
+    assert "0 imported" in done.stderr
 
 
 def test_unknown_ids_are_refused_and_nothing_is_imported(birds, here):

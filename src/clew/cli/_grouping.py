@@ -211,6 +211,7 @@ def read_answers(job: Job, n: int, items: Rows | None, words: Words) -> Constrai
         words.say(str(warning.message))
     if is_jsonl and is_log(job.constraints):
         log = read_log(job.constraints)
+        words.say_incomplete(job.constraints, log.torn)
         if items is not None and not (has_ids or job.answers_alone):
             check_content_of_log(job.constraints, log.lines, items.content_of)
         if n_again := len(log.lines) - len(last_answers(log.entries)):

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NoReturn
@@ -166,6 +166,11 @@ class Words:
             self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
         else:
             click.echo(sentence, err=True)
+
+    def say_incomplete(self, path: object, lines: Iterable[int]) -> None:
+        """Name the lines of a file that were not written to their end."""
+        for line in lines:
+            self.say(f"{path}, line {line}: is incomplete, and is skipped")
 
     def detail(self, sentence: str) -> None:
         """Print a message if verbose."""

@@ -100,7 +100,7 @@ def _answers(
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         log = {each.entry.id: each.entry for each in store.log()}
-        entries = read_entries(file, store.item_ids(), layout, log)
+        entries = read_entries(file, store.item_ids(), layout, log, words)
     for warning in warned:
         words.say(str(warning.message))
     if note := about_row_numbers(file, layout.encoding):
@@ -126,7 +126,7 @@ def _answers(
 
 
 def read_entries(
-    file: Path, ids: Sequence[str], layout: Layout, log: Mapping[str, Entry]
+    file: Path, ids: Sequence[str], layout: Layout, log: Mapping[str, Entry], words: Words
 ) -> list[Entry]:
     """Read answers, edits and retractions; refuse them all if one names an unknown item."""
     from clew.answers import items_of, parse_log
@@ -134,7 +134,8 @@ def read_entries(
 
     if file.suffix.lower() != ".jsonl" or not is_log(file):
         return _of_table(file, ids, layout, log)
-    lines = parse_log(file.read_bytes(), file).lines
+    lines, torn = parse_log(file.read_bytes(), file)
+    words.say_incomplete(file, torn)
     known = set(ids)
     unknown: Counter[str] = Counter()
     for line in lines:

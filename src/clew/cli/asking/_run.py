@@ -74,8 +74,7 @@ def _loop(job: AskJob, items: Rows, words: Words, stack: ExitStack) -> AskLoop:
         file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
     if file.entries:
         words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
-    for line in file.torn:
-        words.say(f"{job.answers}, line {line}: is incomplete, and is skipped")
+    words.say_incomplete(job.answers, file.torn)
     entries, screen = list(file.entries), _screen(job, items)
     # Scripts wait for the session, so that what they read does not depend on timing.
     is_script = isinstance(screen, Lines)
