@@ -62,7 +62,9 @@ LEAST_DEGREE = 3.0
 #: Limits of the log concentration of groups.
 CONCENTRATIONS = (-5.0, 9.0)
 #: Larger tables of rows by groups are sparse.
-MAX_DENSE_ENTRIES = 50_000_000
+MAX_DENSE_ENTRIES = 10_000_000
+#: Least lead of a row's own group, in nats, so that no rounding decides which one is the likeliest.
+LEAST_DIFFERENCE = 1e-6
 #: Limits of the probability that the partition is wrong about an asked pair.
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
 
@@ -338,8 +340,8 @@ def memberships_of(model: CorrelationClustering) -> Any:
 
     Evidence of the answers, and the prior of a Chinese restaurant process in which two rows are one
     with the estimated share of matches: a row that nobody was asked about may belong to any group.
-    No group is more probable than the one that was found. Memberships of many rows by groups are
-    sparse, and 1.
+    The group that was found is always the most probable one. Memberships of many rows by groups
+    are sparse, and 1.
     """
     labels, n_clusters = model.labels_, model.n_clusters_
     n, size = len(labels), np.bincount(labels)
@@ -351,7 +353,7 @@ def memberships_of(model: CorrelationClustering) -> Any:
     concentration = np.exp(-model.prior_.data.mean())
     n_others[own] = np.where(is_alone, concentration, n_others[own])
     logs = model.evidence_ @ groups + np.log(n_others)
-    logs[own] = np.maximum(logs[own], logs.max(axis=1))
+    logs[own] = np.maximum(logs[own], logs.max(axis=1) + LEAST_DIFFERENCE)
     # A row of a group may also belong to none.
     none = np.where(is_alone, -np.inf, np.log(concentration))
     found = softmax(np.column_stack([logs, none]), axis=1)
