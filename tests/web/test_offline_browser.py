@@ -141,6 +141,36 @@ def test_an_answer_taken_back_without_a_connection_is_not_counted(
     ann.page.locator(".done", has_text="1 answered").wait_for()
 
 
+def test_questions_asked_for_before_answers_arrived_do_not_count_them_out(
+    make_site: Any, visit: Any
+) -> None:
+    """The server counts answers when it leases questions; its reply may come after newer ones."""
+    site = make_site()
+    ann = visit(site)
+    _ask_without_a_connection(ann)
+    ann.press("1")
+    ann.page.locator(".note-strip", has_text="1 answer kept in this browser").wait_for()
+    ann.page.unroute("**/api/v1/**")
+    late: dict[str, Any] = {}
+    ann.page.route("**/events", lambda route: route.abort())
+    ann.page.route("**/questions:lease", lambda route: late.update(route=route))
+    ann.page.route("**/answers", lambda route: late.update(send=route))
+    ann.page.reload()
+    while len(late) < 2:
+        ann.page.wait_for_timeout(20)
+    reply = late["route"].fetch()
+    with ann.page.expect_response("**/answers") as arrived:
+        late["send"].continue_()
+    arrived.value.finished()
+    ann.page.wait_for_timeout(200)
+    with ann.page.expect_response("**/questions:lease") as arrived:
+        late["route"].fulfill(response=reply)
+    arrived.value.finished()
+    ann.page.wait_for_timeout(200)
+    assert ann.page.inner_text(".done") == "1 answered"
+    assert len(site.standing()) == 1
+
+
 @pytest.mark.slow
 def test_answers_never_go_under_another_name(make_site: Any, visit: Any) -> None:
     """What Ann answered offline is not sent when Bo signs in in the same browser."""

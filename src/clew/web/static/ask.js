@@ -483,7 +483,7 @@ class Asking {
     this.last = null;     // how the thread looks for a moment, after an answer
     this.waiting = null;  // why answers wait: {kind, why}
     this.refused = '';    // why the last answer was not taken
-    this.failures = this.retry = 0;
+    this.failures = this.retry = this.settled = 0;  // the last one: batches that arrived
     this.behind = options.behind ?? 0;
     this.answered = options.answered ?? 0;
     this.mine = options.mine;  // how many of them are this person's own
@@ -700,10 +700,10 @@ class Asking {
     if (this.leasing || this.closed) return;
     this.leasing = true;
     try {
-      const n = this.ahead + (this.now ? 1 : 0);
+      const n = this.ahead + (this.now ? 1 : 0), {settled} = this;
       const reply = await this.transport.lease(n, this.kept(), this.held());
       this.leasing = false;
-      this.take(reply);
+      this.take(settled === this.settled ? reply : {...reply, n_answered: null});  // counted before those
       if (!this.outbox.rows.length) Object.assign(this, {waiting: null, failures: 0});
       this.goOnWith(reply);
     } catch (error) {
@@ -812,7 +812,7 @@ class Asking {
     });
   }
   settle(reply, batch) {  // what was sent has arrived; each entry has a fate of its own
-    Object.assign(this, {waiting: null, failures: 0, told: reply.told});
+    Object.assign(this, {waiting: null, failures: 0, told: reply.told, settled: this.settled + 1});
     const newest = batch.at(-1), {t} = this;
     if (newest.pressed) this.measured.saved.push(performance.now() - newest.pressed);
     (reply.results ?? []).forEach(({status, detail}, i) => {
