@@ -41,9 +41,13 @@ SAMPLE_ROWS = 1_000
 #: Silhouettes of groups of fewer rows than this are large in random data too: those are subtracted.
 FEW_ROWS_A_GROUP = 10
 N_INIT = 5
-#: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
-#: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
-LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
+#: n rows have groups if their score (silhouette times modularity) is 1.2 times that of data without
+#: groups, or, in nats, 1.5/√n if that is more. From `CLEAR_NATS` on, no further data are drawn.
+LEAST_NATS, NATS_OF_ONE_ROW, CLEAR_NATS = 0.2, 1.5, 0.7
+#: Scores below this are none.
+LEAST_SCORE = 1e-3
+#: Gap between the silhouettes of a clustering and of data without groups from which it is clear.
+CLEAR_GAP = 0.2
 #: Exponent of ``1 - 1/k``, the largest modularity of k groups, which the modularity is divided by.
 MODULARITY_OF_FEW = 0.25
 #: The number of groups is that of the largest silhouette if it exceeds those of data without groups
@@ -55,6 +59,10 @@ CLEAR_LEAD = 0.1
 #: A clustering does not count as the best if it has a larger share than `MOST_TINY` of groups of
 #: fewer rows than `LEAST_OF_GROUP`, or a group with a larger share of the rows than `MOST_OF_ROWS`.
 LEAST_OF_GROUP, MOST_TINY, MOST_OF_ROWS = 3, 0.1, 0.9
+#: A clustering is left out if another has a larger silhouette, and a modularity so many times its.
+BETTER_MODULARITY = 1.02
+#: Less is that of normal columns.
+LEAST_SKEWNESS = 0.05
 #: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
 #: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
@@ -134,8 +142,20 @@ def _clear(
 
     One large group beside many small ones is split by most of them.
     """
-    silhouette = _Silhouettes(Cuts(prepared.X, prepared.tree, seed), prepared.distances)
+    cuts = Cuts(prepared.X, prepared.tree, seed)
+    silhouette = _Silhouettes(cuts, prepared.distances, prepared.graph)
     scores = {name: silhouette.of(one) for name, one in labels.items()}
+    modular = {name: silhouette.modularity(one) for name, one in labels.items()}
+    counts = [name for name, one in labels.items() if not _are_outliers(one)]
+    labels = {
+        name: labels[name]
+        for name, score in scores.items()
+        if not any(
+            scores[other] > score and modular[other] > BETTER_MODULARITY * modular[name]
+            for other in counts
+        )
+    }
+    scores = {name: scores[name] for name in labels}
     average = renumbered(fcluster(_average_linkage(prepared), n_clusters, "maxclust"))
     if silhouette.of(average) > max(scores.values()) + CLEAR_LEAD and not _are_outliers(average):
         labels = {"average linkage": average, **labels}
@@ -274,7 +294,7 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             scores = {k: scores[k] - of_drawn(k).silhouette for k in scores}
             best = max(scores, key=lambda k: scores[k])
         joint = {k: of.joint for k, of in found.items()}
-        certainty = _certainty(silhouette.rows, best, found[best].silhouette, seed)
+        certainty = _certainty(silhouette, max(joint, key=lambda k: joint[k]), seed)
         scale = SILHOUETTE_SCALE
         if not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
             best, scores = max(joint, key=lambda k: joint[k]), joint
@@ -315,6 +335,7 @@ class _Silhouettes:
         if n > SAMPLE_ROWS:
             chosen = np.random.RandomState(cuts.seed).choice(n, SAMPLE_ROWS, replace=False)
         self.rows, self._chosen, self._cuts, self._graph = cuts.X[chosen], chosen, cuts, graph
+        self.is_sample = len(chosen) < n
         self._distances = (
             pairwise_distances(self.rows)
             if distances is None
@@ -324,13 +345,17 @@ class _Silhouettes:
 
     def of_numbers(self, numbers: Sequence[int], most: int) -> dict[int, _Score]:
         """Score numbers of groups, and those between the neighbors of the best two."""
-        found = {k: self(k) for k in numbers}
+        found = {k: self(k, False) for k in numbers}
         for at in range(len(_Score._fields)):
-            found |= {k: self(k) for k in _between({k: of[at] for k, of in found.items()}, most)}
+            between = _between({k: of[at] for k, of in found.items()}, most)
+            found |= {k: self(k, False) for k in between}
         return found
 
-    def __call__(self, n_clusters: int) -> _Score:
-        every = [(self.of(one), self._modularity(one)) for one in self._cuts(n_clusters)]
+    def __call__(self, n_clusters: int, with_outliers: bool = True) -> _Score:
+        cuts = (one for one in self._cuts(n_clusters) if with_outliers or not _are_outliers(one))
+        every = [(self.of(one), self.modularity(one)) for one in cuts]
+        if not every:
+            return _Score()
         joint = [max(silhouette, 0.0) * modularity for silhouette, modularity in every]
         return _Score(
             max(silhouette for silhouette, _ in every),
@@ -350,7 +375,7 @@ class _Silhouettes:
         of_drawn = (_Silhouettes(Cuts(one, ward_of(one), self._cuts.seed), None) for one in every)
         return all(silhouette >= one(n_clusters).silhouette + by for one in of_drawn)
 
-    def _modularity(self, labels: Labels) -> float:
+    def modularity(self, labels: Labels) -> float:
         """Share of the affinity within groups, less what their sizes let expect (Newman)."""
         if self._graph is None:
             return 1.0
@@ -360,28 +385,50 @@ class _Silhouettes:
         return float((of_group * linked).sum() / total - ((degree @ of_group / total) ** 2).sum())
 
 
-def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> float:
-    """1 if the silhouette exceeds those of data without groups, else in [.05, .5]."""
-    if len(X) < LEAST_ROWS:  # too few for a test
+def _certainty(silhouette: _Silhouettes, n_clusters: int, seed: int) -> float:
+    """1 if the score of the groups exceeds those of data without groups, else in [.05, .5]."""
+    rows = silhouette.rows
+    if len(rows) < LEAST_ROWS:  # too few for a test
         return 1.0
-    gap, least = np.inf, max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
-    n_draws = N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY
-    for at, drawn in enumerate(islice(_without_groups(X, seed), 2 * n_draws)):
-        of_drawn = _Silhouettes(Cuts(drawn, ward_of(drawn), seed), None)(n_clusters)
-        gap = min(gap, silhouette - of_drawn.silhouette)
-        if at % 2 and not least <= gap <= CLEAR_GAP:
+    if silhouette.is_sample:
+        silhouette = _of_rows(rows, seed)
+    score = max(silhouette(n_clusters, False).joint, LEAST_SCORE)
+    gaps, least = np.zeros(3), max(LEAST_NATS, NATS_OF_ONE_ROW / np.sqrt(len(rows)))
+    n_draws = N_DRAWS if len(rows) <= FEW_ROWS else N_DRAWS_OF_MANY
+    drawn = _without_groups(rows, seed)
+    for at in range(1, n_draws + 1):
+        of_drawn = [_of_rows(next(drawn), seed)(n_clusters).joint for _ in gaps]
+        gaps += np.log(score / np.maximum(of_drawn, LEAST_SCORE))
+        gap = float(gaps.min()) / at
+        if not 0.0 <= gap <= CLEAR_NATS:
             break
     return 1.0 if gap >= least else float(np.interp(gap, (0.0, least), CERTAINTY))
 
 
+def _of_rows(rows: Floats, seed: int) -> _Silhouettes:
+    """Silhouettes and modularities of rows that have no tree and no graph yet."""
+    graph = graph_of(AdaptiveKNN().fit(rows), len(rows), N_NEIGHBORS)
+    return _Silhouettes(Cuts(rows, ward_of(rows), seed), None, graph)
+
+
 def _without_groups(X: Floats, seed: int) -> Iterator[Floats]:
-    """Draw rows without groups, by turns uniform and normal, spanning the same space."""
+    """Draw rows without groups, by turns uniform, normal, and skewed.
+
+    The first two span the same space. Columns of the last are independent, with the same skewness:
+    the long tails of independent columns look like groups.
+    """
     components, size, _ = svd(X - X.mean(axis=0), full_matrices=False, check_finite=False)
     components *= size
+    sd = X.std(axis=0)
+    third = ((X - X.mean(axis=0)) ** 3).mean(axis=0)
+    skewness = np.divide(third, sd**3, out=np.zeros_like(sd), where=sd > 0)
+    shape = 4 / np.maximum(np.abs(skewness), LEAST_SKEWNESS) ** 2
     random = np.random.RandomState(seed)
     while True:
         yield random.uniform(components.min(axis=0), components.max(axis=0), components.shape)
         yield random.normal(scale=components.std(axis=0), size=components.shape)
+        gamma = random.gamma(shape, size=X.shape)
+        yield np.sign(skewness) * (gamma - shape) / np.sqrt(shape) * sd
 
 
 def _warn_of_no_groups(why: str) -> None:
