@@ -147,6 +147,7 @@ PARTS: tuple[Part, ...] = (
             # The steps of guided clustering, without its forests.
             lambda p: _guided().fit(p.X, constraints=p.mixed),
             lambda p: _guided(scale="anchors", n_anchors=50).fit(p.X, constraints=p.mixed),
+            lambda p: GuidedClustering(random_state=0).fit(p.X, constraints=p.pairs),
             lambda p: Propagation(local_scale_graph(p.X, 10)).fast_affinity(p.pairs),
         ),
     ),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 
 from clew import Constraints, GuidedClustering
+from clew._composition import graph_of
 from clew.cluster.guided._gaps import Gaps, Pieces
 from clew.metrics import adjusted_rand_score
+from clew.similarity import AdaptiveKNN
 
 pytestmark = pytest.mark.usefixtures("fair_search")
 
@@ -120,19 +123,47 @@ def chain(n_rows, cut):
 def test_groups_fall_into_pieces_where_no_neighbors_connect_them():
     same, weights = np.array([[0, 1], [1, 3], [0, 11], [2, 7]]), np.array([1.0, 1.0, 1.0, 3.0])
     pieces = Pieces.of(chain(12, 5), same, weights)  # two lines of six rows
-    assert pieces.far == 4 / 6  # rows 0 and 1 are neighbors, and 1 and 3 share one
-    bits, nats = pieces.bits(np.zeros(12, int))
-    np.testing.assert_allclose(bits, [1.0])
-    assert np.isclose(nats, np.log(1 + 1))  # the only pair, or none
-    lines = np.repeat([0, 1], 6)
-    np.testing.assert_allclose(pieces.bits(lines)[0], [0.0, 0.0])
-    np.testing.assert_array_equal(pieces.touch(lines), np.eye(2, dtype=bool))
-    quarters = np.repeat([0, 1, 2, 3], 3)
-    is_touched = np.kron(np.eye(2), np.ones((2, 2))).astype(bool)
-    np.testing.assert_array_equal(pieces.touch(quarters), is_touched)
-    assert np.isclose(pieces.bits(quarters)[1], np.log(1 + 6))  # six pairs of four pieces
+    # rows 0 and 1 are neighbors, 1 and 3 share one, and four more count as near
+    assert pieces.far == 4 / 10
+    whole, lines = np.zeros(12, int), np.repeat([0, 1], 6)
+    np.testing.assert_allclose(pieces.entropies(whole), [np.log(2)])
+    np.testing.assert_allclose(pieces.entropies(lines), [0.0, 0.0])
     ends = np.array([0, 1, 1, 1, 1, 0, 2, 2, 2, 2, 2, 2])
-    np.testing.assert_allclose(pieces.bits(ends)[0], [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(pieces.entropies(ends), [np.log(2), 0.0, 0.0])
+    are_one = pieces.touch(pieces.nearness(lines), np.bincount(lines))
+    np.testing.assert_array_equal(are_one, np.eye(2, dtype=bool))
+    quarters = np.repeat([0, 1, 2, 3], 3)
+    are_one = pieces.touch(pieces.nearness(quarters), np.bincount(quarters))
+    np.testing.assert_array_equal(are_one, np.kron(np.eye(2), np.ones((2, 2))).astype(bool))
+
+
+def test_small_groups_are_pieces_though_their_rows_have_neighbors_in_others():
+    """Ten groups of six rows: the ten nearest rows of each are of other groups, too."""
+    random = np.random.RandomState(0)
+    groups = np.repeat(np.arange(10), 6)
+    rows = 3.0 * random.normal(size=(10, 4))[groups] + random.normal(size=(60, 4))
+    graph = graph_of(AdaptiveKNN().fit(rows), 60, 10)
+    pairs = np.column_stack([np.zeros(54, int), np.arange(6, 60)])
+    pieces = Pieces.of(graph, pairs, np.ones(54))
+    np.testing.assert_allclose(pieces.entropies(groups), 0.0)
+    n_connected = 0
+    for other in range(1, 10):
+        joined = np.where(groups == other, 0, groups)
+        rows_of_both = np.flatnonzero(joined == 0)
+        n_connected += connected_components(graph[rows_of_both][:, rows_of_both])[0] == 1
+        assert np.isclose(pieces.entropies(joined)[0], np.log(2))
+    assert n_connected >= 2
+
+
+@pytest.mark.parametrize(
+    ("n_pieces", "n_groups", "n_ways"),
+    [(10, 10, 1), (10, 9, 45), (10, 5, 42_525), (20, 4, 45_232_115_901)],
+)
+def test_nats_of_pieces_bound_the_number_of_partitions(n_pieces, n_groups, n_ways):
+    """Stirling numbers of the second kind: the ways to put equal pieces into groups."""
+    of_groups = np.log(n_groups)
+    found = float(Pieces.nats(of_groups, np.log(n_pieces) - of_groups))
+    assert np.log(n_ways) - 1e-9 <= found <= 1.28 * np.log(n_ways) + 1
 
 
 def test_answers_about_near_rows_have_no_pieces():

@@ -88,14 +88,17 @@ def test_the_range_of_numbers_holds_the_true_one() -> None:
     assert held >= 3
 
 
-def test_a_rule_that_finds_matches_does_not_join_the_groups_that_people_tell_apart() -> None:
-    X, y = (of[:200] for of in load_digits(return_X_y=True))
-    drawn = Constraints.from_labels(y, 200, error=0.1, random_state=0)
+@pytest.mark.parametrize("draw", [1, 2, 3])
+def test_a_rule_that_finds_matches_does_not_join_the_groups_that_people_tell_apart(
+    draw: int,
+) -> None:
+    X, y = (of[200 * draw : 200 * draw + 200] for of in load_digits(return_X_y=True))
+    drawn = Constraints.from_labels(y, 200, error=0.1, random_state=draw)
     people = Constraints.from_pairs(
         must_link=drawn.must_link, cannot_link=drawn.cannot_link, n_samples=200, annotators="Ann"
     )
-    matches = Constraints.from_labels(y, 6000, random_state=1).must_link[:400]
-    wrong = Constraints.from_labels(y, 100, random_state=2).cannot_link[:20]
+    matches = Constraints.from_labels(y, 6000, random_state=draw + 1).must_link[:400]
+    wrong = Constraints.from_labels(y, 100, random_state=draw + 2).cannot_link[:20]
     rule = Constraints.from_pairs(
         must_link=np.concatenate([matches, wrong]), n_samples=200, annotators="rule"
     )

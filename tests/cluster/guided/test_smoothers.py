@@ -8,7 +8,14 @@ from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics import euclidean_distances
 
-from clew.cluster.guided._smoothers import RIDGE, WIDTH, NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._smoothers import (
+    RIDGE,
+    WIDTH,
+    NeighborSmoother,
+    RidgeSmoother,
+    Smoother,
+    ValueSmoother,
+)
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +170,9 @@ def test_neighbors_vote_by_affinity():
     smoother: Smoother = NeighborSmoother(graph)
     q = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(smoother.smooth(q), [[0.75, 0.25], [0.5, 0.5], [0, 0]])
+
+
+def test_rows_of_one_value_vote_for_each_other_and_not_for_themselves():
+    smoother: Smoother = ValueSmoother(np.array([0, 0, 0, 1]))
+    q = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_allclose(smoother.smooth(q), [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 0]])

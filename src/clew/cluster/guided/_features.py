@@ -33,6 +33,7 @@ from clew.cluster.guided._smoothers import (
     NeighborSmoother,
     RidgeSmoother,
     Smoother,
+    ValueSmoother,
     WalkSmoother,
     values_and_ranks,
 )
@@ -108,8 +109,8 @@ class Rows:
         return self._smoothers
 
     @property
-    def unfitted(self) -> tuple[Smoother, ...]:
-        """Smoothers that tell whether groups are coherent; none without features."""
+    def unfitted(self) -> tuple[tuple[Smoother, ...], ...]:
+        """Smoothers, by ways in which groups can be coherent; none without features."""
         return ()
 
     @property
@@ -191,12 +192,21 @@ class Prepared(Rows):
         return cls(space, space.transform(X), None, seeds, n_jobs)
 
     @property
-    def unfitted(self) -> tuple[Smoother, ...]:
-        """Random walks over the neighbors, and the ridge; the latter alone for many rows."""
+    def unfitted(self) -> tuple[tuple[Smoother, ...], ...]:
+        """Random walks over the neighbors and the ridge, or a column of few values by itself.
+
+        The ridge alone for many rows.
+        """
         if len(self.X) > DENSE_PROPAGATION_ROWS:
-            return (self.ridge,)
-        walks: WalkSmoother = self.once("walks", lambda: WalkSmoother(self.graph))
-        return walks, self.ridge
+            return ((self.ridge,),)
+
+        def make() -> tuple[tuple[Smoother, ...], ...]:
+            of_columns = [] if self.categories is None else self.categories.by_flags()
+            walks = WalkSmoother(self.graph)
+            return (walks, self.ridge), *((ValueSmoother(of),) for of in of_columns)
+
+        found: tuple[tuple[Smoother, ...], ...] = self.once("unfitted", make)
+        return found
 
     @property
     def categories(self) -> Categories | None:

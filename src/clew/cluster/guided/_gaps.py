@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import entr
+from scipy.special import entr, gammaln
 
+from clew.kernels.graphs import pieces_of_groups
 from clew.kernels.linkage import spanning_tree
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,11 @@ LONG_EDGES = (0.85, 1.0, 1.25, 1.6)
 LEAST_CLEAR = 0.25
 #: Fewest rows of a group that has a gap: pairs of rows may be near each other by accident.
 FEWEST = 4
+#: Pieces are one if rows are among so many nearest: one for each four rows of the smaller piece.
+#: A few rows join any neighbor.
+FEWEST_NEIGHBORS, ROWS_PER_NEIGHBOR, MOST_NEIGHBORS = 2, 4, 1_000_000
+#: Added to the answers "same" about near rows: a few answers do not tell the share of far ones.
+NEAR_ANSWERS = 4.0
 
 
 class Gaps:
@@ -121,15 +127,22 @@ class Pieces:
     """Pieces of groups: rows of a group that neighbors in it connect.
 
     A wrong answer "same" joins two groups that are no neighbors. That costs the more, the more
-    pieces there are, and the more answers "same" are about rows that are not near, as most wrong
-    ones of random pairs are: where people are asked about rows that are near, two pieces are seldom
-    joined by mistake.
+    partitions have as many groups of as many pieces, and the more answers "same" are about rows
+    that are not near, as most wrong ones of random pairs are: where people are asked about rows
+    that are near, two pieces are seldom joined by mistake.
+
+    The nearest rows of a row in a small group are of other groups, too. So two pieces are one if a
+    row of one is among the nearest rows of a row of the other, as many as a quarter of the smaller
+    piece has rows, or two; pieces of up to three rows are parts of any neighbor.
     """
 
     ends: Labels
-    """Rows that are neighbors, (2, n_edges)."""
+    """Rows that are neighbors, (n_edges, 2), the nearest first."""
+    rank: Labels
+    """How many neighbors of one of the two rows are as near, (n_edges,)."""
     far: float
-    """Share of the answers "same" about rows that are neither neighbors nor share one."""
+    """Share of the answers "same" about rows that are neither neighbors nor share one; 4 near ones
+    are added."""
 
     @classmethod
     def of(cls, graph: csr_array, same: Labels, weights: Floats) -> Pieces | None:
@@ -143,27 +156,85 @@ class Pieces:
         is_far = np.asarray(n_ways).ravel() == 0
         if not is_far.any():
             return None
-        return cls(np.stack(graph.nonzero()), float(weights @ is_far / weights.sum()))
+        row, column = graph.nonzero()
+        start = np.searchsorted(row, np.arange(graph.shape[0]))
+        order = np.lexsort((-np.asarray(graph[row, column]).ravel(), row))
+        ends = np.column_stack([row[order], column[order]]).astype(np.int64)
+        rank = 1 + np.arange(len(row)) - start[row[order]]
+        by_rank = np.argsort(rank, kind="stable")
+        far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
+        return cls(ends[by_rank], rank[by_rank].astype(np.int64), far)
 
-    def bits(self, label: Labels) -> tuple[Floats, float]:
-        """Entropy of the sizes of each group's pieces, in bits, (n_groups,).
+    def entropies(self, label: Labels) -> Floats:
+        """Entropy of the sizes of each group's pieces, in nats, (n_groups,)."""
+        most = _most_neighbors(np.arange(len(label) + 1)).astype(np.int64)
+        root, size = np.unique(
+            pieces_of_groups(label, self.ends, self.rank, most), return_counts=True
+        )
+        group = label[root]
+        return np.asarray(np.bincount(group, entr(size / np.bincount(label)[group])))
 
-        Also the nats that name a pair of all pieces: a wrong answer joins any two of them, so that
-        the more there are, the more partitions have one pair joined.
-        """
-        n, (one, other) = len(label), self.ends[:, label[self.ends[0]] == label[self.ends[1]]]
-        graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
-        piece = connected_components(graph, directed=False)[1]
-        size, group = np.bincount(piece), np.empty(piece.max() + 1, np.int64)
-        group[piece] = label
-        number = np.exp(entr(size / n).sum())
-        bits = np.bincount(group, entr(size / np.bincount(label)[group]) / np.log(2))
-        return np.asarray(bits, np.float64), float(np.log1p(number * (number - 1) / 2))
-
-    def touch(self, label: Labels) -> NDArray[np.bool_]:
-        """Whether rows of two groups are neighbors, (n_groups, n_groups)."""
+    def nearness(self, label: Labels) -> Floats:
+        """Least rank of rows of two groups; infinite if none is near, (n_groups, n_groups)."""
         n_groups = int(label.max()) + 1
-        found = np.zeros((n_groups, n_groups), np.bool_)
-        one, other = label[self.ends]
-        found[one, other] = found[other, one] = True
-        return found
+        found = np.full((n_groups, n_groups), np.inf)
+        one, other = label[self.ends].T
+        np.minimum.at(found, (one, other), self.rank)
+        return np.asarray(np.minimum(found, found.T))
+
+    def nats_of(self, label: Labels) -> float:
+        """Nats that say which pieces groups consist of; see `nats`."""
+        share = np.bincount(label) / len(label)
+        return float(self.nats(entr(share).sum(), share @ self.entropies(label)))
+
+    @staticmethod
+    def touch(nearness: Floats, size: NDArray[np.number]) -> NDArray[np.bool_]:
+        """Whether two groups of given sizes would be one piece if they were one group."""
+        return np.asarray(nearness <= _most_neighbors(np.minimum(size[:, None], size)))
+
+    @staticmethod
+    def nats(of_groups: Floats, within: Floats) -> Floats:
+        """Bound of the log of the number of partitions of p pieces into k groups.
+
+        It is ``(p - k) * log(k) + log(binom(p, k))`` (Rennie and Dobson, J. Combin. Theory 7,
+        1969). Of groups and pieces of unequal sizes, numbers are the exponentials of entropies:
+        `of_groups`, to which pieces add the mean entropy `within` groups.
+        """
+        n_groups, n_pieces = np.exp(of_groups), np.exp(of_groups + np.maximum(within, 0.0))
+        more = n_pieces - n_groups
+        of_choice = gammaln(n_pieces + 1) - gammaln(n_groups + 1) - gammaln(more + 1)
+        return np.asarray(more * of_groups + of_choice)
+
+
+class GroupsOfPieces:
+    """Pieces of groups while these are merged."""
+
+    def __init__(self, pieces: Pieces, label: Labels) -> None:
+        self._entropies, self._nearness = pieces.entropies(label), pieces.nearness(label)
+
+    def saved_by_joining(self, size: Floats) -> Floats:
+        """Nats of groups of given sizes less those if two are one, (n_groups, n_groups)."""
+        share = size / size.sum()
+        own, both, entropy = share * self._entropies, share[:, None] + share, entr(share)
+        of_joined = entropy.sum() - entropy[:, None] - entropy + entr(both)
+        within = own.sum() - own[:, None] - own + both * self._of_joined(size)
+        return Pieces.nats(entropy.sum(), own.sum()) - Pieces.nats(of_joined, within)
+
+    def join(self, a: int, b: int, size: Floats) -> None:
+        """Let group `a` have the rows of `b` too; sizes are those before."""
+        self._entropies[a], self._entropies[b] = self._of_joined(size)[a, b], 0.0
+        nearest = np.minimum(self._nearness[a], self._nearness[b])
+        self._nearness[a] = self._nearness[:, a] = nearest
+
+    def _of_joined(self, size: Floats) -> Floats:
+        """Entropies of two groups as one; groups that touch have no more pieces than before."""
+        first = size[:, None] / np.maximum(size[:, None] + size, 1.0)
+        are_one = Pieces.touch(self._nearness, size)
+        apart = np.where(are_one, 0.0, entr(first) + entr(1 - first))
+        return np.asarray(first * self._entropies[:, None] + (1 - first) * self._entropies + apart)
+
+
+def _most_neighbors(size: NDArray[np.number]) -> Floats:
+    """Rank up to which neighbors join two pieces, the smaller of which has so many rows."""
+    most = np.maximum(size / ROWS_PER_NEIGHBOR, FEWEST_NEIGHBORS)
+    return np.where(size < FEWEST, MOST_NEIGHBORS, most)

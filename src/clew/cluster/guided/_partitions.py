@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import entr, logsumexp, softmax, xlogy
+from scipy.special import logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME, Kind
-from clew.cluster.guided._gaps import PartsApart, Pieces
+from clew.cluster.guided._gaps import GroupsOfPieces, PartsApart, Pieces
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
@@ -73,9 +73,9 @@ class Settings:
     group_cost: float = 2.0
     few_rows: float = 10.0
     part_cost: float = 6.0
-    #: Cost of each bit by which a group falls into pieces that are no neighbors, for each nat that
-    #: names a pair of pieces, if all answers "same" are about rows that are not near; see `Pieces`.
-    piece_cost: float = 2.1
+    #: Cost of each nat that says which pieces, which are no neighbors, groups consist of, if all
+    #: answers "same" are about rows that are not near; see `Pieces`.
+    piece_cost: float = 0.6
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -93,9 +93,9 @@ class Settings:
         cost = (1 - share) * self.group_cost * np.log1p(size / self.few_rows)
         return np.asarray(cost + share * self.part_cost * np.log2(np.maximum(n_parts, 1)))
 
-    def costs_of_pieces(self, pieces: Pieces, bits: Floats, nats: float) -> Floats:
-        """Costs of groups, in nats, by the bits by which they fall into pieces."""
-        return np.asarray(self.piece_cost * pieces.far * nats * bits)
+    def weight_of_pieces(self, pieces: Pieces) -> float:
+        """Cost of each nat that says which pieces groups consist of."""
+        return self.piece_cost * pieces.far
 
     def coherent(self, answers: AnswerModel) -> tuple[float, float]:
         """Weights of the coherence of groups, and of the entropy of their sizes beside it."""
@@ -364,7 +364,7 @@ def refined(
     error: Floats | None,
     n_rounds: int,
     settings: Settings = SETTINGS,
-    unfitted: Sequence[Smoother] = (),
+    unfitted: Sequence[Sequence[Smoother]] = (),
     parts: PartsApart | None = None,
     pieces: Pieces | None = None,
 ) -> Partition:
@@ -376,8 +376,9 @@ def refined(
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
     entropy of the groups' sizes, by their weights; less a cost of each group, or, where most rows
     are in parts far apart, of joining such parts, and a cost of groups that fall into pieces.
-    Where there are `unfitted` smoothers, the same is added by their mean prediction: discriminants
-    and weights are fitted to the groups, and predict also those which a few wrong answers made.
+    Where there are `unfitted` smoothers, the same is added by their mean prediction, of those that
+    predict best: discriminants and weights are fitted to the groups, and predict also those which
+    a few wrong answers made.
     (The log-probability of each answer given the others is no substitute: groups that ignore
     features explain twice as many answers as rows, wrong ones included.)
     Time O((n·s + m)·K) a round for m answers and smoothers of s entries a row.
@@ -421,9 +422,10 @@ def refined(
     coherence, size_factor = None, settings.size_factor(n)
     coherent = 0.0
     if unfitted:
-        coherence = _mean_prediction(unfitted, label, n_groups, settings.floor)
         factor, size_factor = settings.coherent(answers)
-        coherent = factor * np.log((q * coherence).sum(axis=1)).sum()
+        every = [_mean_prediction(of, label, n_groups, settings.floor) for of in unfitted]
+        of_ways = [factor * np.log((q * one).sum(axis=1)).sum() for one in every]
+        coherence, coherent = every[int(np.argmax(of_ways))], max(of_ways)
     energy = (
         logsumexp(prior + _sums_by_row(messages, factors.start), axis=1).sum()
         - (n_others * answers.weights) @ np.log(given)
@@ -437,7 +439,7 @@ def refined(
         size = np.bincount(label)
         energy -= settings.costs_of_groups(size, parts.counts(label), parts.share).sum()
     if pieces is not None:
-        energy -= settings.costs_of_pieces(pieces, *pieces.bits(label)).sum()
+        energy -= settings.weight_of_pieces(pieces) * pieces.nats_of(label)
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
         rates, wavering, outcomes, wrong, parts, pieces, float(energy),
@@ -501,8 +503,7 @@ class _Costs:
         if one.parts is not None:
             self._n_parts = one.parts.counts(label)
         if one.pieces is not None:
-            self._bits, self._nats = one.pieces.bits(label)
-            self._touch = one.pieces.touch(label)
+            self._in_pieces = GroupsOfPieces(one.pieces, label)
 
     def saved_by_joining(self) -> Floats:
         """Costs of two groups, less those of one in place of them, (n_groups, n_groups)."""
@@ -512,15 +513,9 @@ class _Costs:
             cost = of(size, n, share)
             saved += cost[:, None] + cost - of(size[:, None] + size, n[:, None] + n, share)
         if self._pieces is not None:
-            bits = self._bits[:, None] + self._bits - self._bits_of_joined()
-            saved += self._settings.costs_of_pieces(self._pieces, bits, self._nats)
+            weight = self._settings.weight_of_pieces(self._pieces)
+            saved += weight * self._in_pieces.saved_by_joining(size)
         return saved
-
-    def _bits_of_joined(self) -> Floats:
-        """Bits of two groups as one; groups that touch fall into no more pieces than before."""
-        first = self.size[:, None] / np.maximum(self.size[:, None] + self.size, 1.0)
-        apart = np.where(self._touch, 0.0, (entr(first) + entr(1 - first)) / np.log(2))
-        return np.asarray(first * self._bits[:, None] + (1 - first) * self._bits + apart)
 
     def join(self, a: int, b: int) -> None:
         """Let group `a` have the rows of `b` too."""
@@ -528,9 +523,7 @@ class _Costs:
             self._n_parts[a] += self._n_parts[b]
             self._n_parts[b] = 0.0
         if self._pieces is not None:
-            self._bits[a], self._bits[b] = self._bits_of_joined()[a, b], 0.0
-            self._touch[a] |= self._touch[b]
-            self._touch[:, a] |= self._touch[:, b]
+            self._in_pieces.join(a, b, self.size)
         self.size[a], self.size[b] = self.size[a] + self.size[b], 0.0
 
 

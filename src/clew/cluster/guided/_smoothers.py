@@ -93,6 +93,19 @@ def _transitions(graph: csr_array) -> csr_array:
     return csr_array(diags_array(inverse) @ graph)
 
 
+class ValueSmoother:
+    """Mean memberships of the other rows with the same value of a column."""
+
+    def __init__(self, value: NDArray[np.int64]) -> None:
+        self._value, self._of_value = value, np.eye(int(value.max()) + 1)[value]
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Average over the rows of each row's value but itself; 0 if there is no other."""
+        total = (self._of_value.T @ memberships)[self._value] - memberships
+        others = self._of_value.sum(axis=0)[self._value] - 1
+        return np.asarray(total / np.maximum(others, 1.0)[:, None])
+
+
 class ShareSmoother:
     """The share of each group among all rows, for answers without features."""
 
