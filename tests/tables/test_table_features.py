@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.tables import TableFeatures
+from clew.tables._features import TextComponents
 
 RNG = np.random.RandomState(0)
 N = 60
@@ -96,7 +97,28 @@ def test_each_use_gives_its_features(fitted):
     assert sum(name.startswith("place_") for name in names) == 20
     text = X[:, [name.startswith("note_") for name in names]]
     assert text.shape == (N, 20)
-    np.testing.assert_allclose(np.linalg.norm(text, axis=1), 1)
+    norm = np.linalg.norm(text, axis=1)
+    np.testing.assert_allclose(norm, norm[0])
+    assert 1 <= norm[0] <= np.sqrt(6) + 1e-12
+
+
+def test_distances_of_texts_vary_as_those_of_numbers_do():
+    random = np.random.default_rng(0)
+    words = np.array([f"word{at}" for at in range(40)])
+    subject = random.integers(0, 4, 500)
+    texts = [" ".join(random.choice(words[10 * k : 10 * k + 10], 5)) for k in subject]
+    table = pd.DataFrame({"size": random.normal(size=500), "title": texts})
+    size, *title = TableFeatures(n_components=4).fit_transform(table).T
+    one, other = random.integers(0, 500, (2, 20_000))
+    of_numbers = (size[one] - size[other]) ** 2
+    of_texts = ((np.stack(title)[:, one] - np.stack(title)[:, other]) ** 2).sum(axis=0)
+    assert of_texts.std() == pytest.approx(of_numbers.std(), rel=0.1)
+
+
+@pytest.mark.parametrize("texts", [["red lamp of oak wood"], ["the same words in all"] * 30])
+def test_texts_without_distances_have_a_norm(texts):
+    X = TextComponents().fit(texts).transform(texts)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.sqrt(6))
 
 
 def test_gaps_are_filled_by_the_nearest_rows():

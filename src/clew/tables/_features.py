@@ -53,6 +53,8 @@ N_NEAREST, N_DONORS = 10, 2_000
 MOST_VALUES = 12
 #: Feature of a number that is missing: with 1, many gaps hide what the numbers tell.
 GAP = 0.5
+#: Largest factor of squared distances of texts, and pairs of rows that determine it.
+MOST_TEXT, N_PAIRS = 6.0, 10_000
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -64,7 +66,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     `max_categories` different words, and truth values, become one feature per category, 0 or 1; if
     there are more, the least frequent ones share a feature, or letters are compared if the words
     are spelled in several ways.
-    Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of norm 1.
+    Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of one norm.
     Constant and empty columns, ids and row numbers are dropped.
 
     Parameters
@@ -102,9 +104,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The result is deterministic. Two different categories, and two texts without a common word, are
-    at squared distance 2, the mean squared distance of two values of a standardized number: each
-    column of the table counts about the same.
+    The result is deterministic. Two different categories are at squared distance 2, the mean
+    squared distance of two values of a standardized number. Squared distances of texts vary little
+    about their mean, and would be lost among those of other columns: they are multiplied, by 6 at
+    most, so that they vary as those of a standardized number do.
 
     Time and memory are linear in rows; the SVD takes time in proportion to `n_components` times the
     number of words of the table.
@@ -384,7 +387,11 @@ class NearestRows(KNNImputer):
 
 
 class TextComponents(TransformerMixin, BaseEstimator):
-    """Latent semantic analysis of a column of texts, or of words by their letters."""
+    """Latent semantic analysis of a column of texts, or of words by their letters.
+
+    Rows have one norm: 1 of words; that of texts makes their squared distances vary as much as
+    those of a standardized normal number, whose standard deviation is √8, up to a factor of 6.
+    """
 
     def __init__(self, n_components: int = 20, *, is_word: bool = False) -> None:
         self.n_components = n_components
@@ -404,15 +411,29 @@ class TextComponents(TransformerMixin, BaseEstimator):
             # A fixed seed: it only starts the power iterations, which converge.
             self._svd = TruncatedSVD(self.n_components, n_iter=10, random_state=0).fit(weights)
             self.n_features_out_ = self.n_components
+        self._norm = 1.0
+        if not self.is_word:
+            factor = np.sqrt(8.0) / max(_spread(self._directions(weights)), 1e-9)
+            self._norm = float(np.sqrt(np.clip(factor, 1.0, MOST_TEXT)))
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return components of norm 1, (n_rows, n_features_out_); 0 for unknown words."""
+        """Return components of one norm, (n_rows, n_features_out_); 0 for unknown words."""
         check_is_fitted(self, "n_features_out_")
-        weights = self._tfidf.transform(X)
+        return self._norm * self._directions(self._tfidf.transform(X))
+
+    def _directions(self, weights: Any) -> NDArray[np.float64]:
         reduced = weights.toarray() if self._svd is None else self._svd.transform(weights)
         return np.asarray(normalize(reduced, copy=False))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return names of the features: text0, text1 and so on."""
         return np.array([f"text{at}" for at in range(self.n_features_out_)], dtype=object)
+
+
+def _spread(rows: NDArray[np.float64]) -> float:
+    """Return the standard deviation of the squared distances of random pairs of rows."""
+    first, second = np.random.RandomState(0).randint(len(rows), size=(2, N_PAIRS))
+    is_pair = first != second
+    squared = ((rows[first[is_pair]] - rows[second[is_pair]]) ** 2).sum(axis=1)
+    return float(squared.std()) if is_pair.any() else 0.0

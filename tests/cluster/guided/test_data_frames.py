@@ -35,6 +35,32 @@ def fitted():
     return GuidedClustering(3, random_state=0).fit(FRAME, constraints=ANSWERS)
 
 
+def _products(seed, n=400):
+    """Titles tell the kind; weights, stocks, brands and colors do not."""
+    random = np.random.default_rng(seed)
+    words = np.array([f"word{at}" for at in range(40)]).reshape(8, 5)
+    others = np.array(["new", "best", "sale", "classic", "modern", "value", "pack", "set"])
+    kind = random.integers(0, 8, n)
+    titles = [" ".join([*random.choice(words[k], 3), *random.choice(others, 3)]) for k in kind]
+    columns = {
+        "title": titles,
+        "weight": np.exp(random.normal(3, 0.7, n)).round(2),
+        "stock": random.poisson(20, n),
+        "brand": random.choice(list("ABCDEF"), n),
+        "color": random.choice(["red", "blue", "green"], n),
+    }
+    return pd.DataFrame(columns), kind
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("n_answers", [0, 100])
+def test_a_telling_text_is_not_lost_among_other_columns(seed, n_answers):
+    table, kind = _products(seed)
+    answers = Constraints.from_labels(kind, n_answers, error=0.1, random_state=seed)
+    model = GuidedClustering(random_state=0).fit(table, constraints=answers)
+    assert adjusted_rand_score(kind, model.labels_) > 0.8
+
+
 def test_text_categories_and_missing_values_are_read(fitted):
     assert adjusted_rand_score(Y, fitted.labels_) > 0.9
     assert fitted.feature_names_in_.tolist() == ["wing", "color", "note"]
