@@ -413,7 +413,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
             self.n_features_out_ = self.n_components
         self._norm = 1.0
         if not self.is_word:
-            factor = np.sqrt(8.0) / max(_spread(self._directions(weights)), 1e-9)
+            factor = np.sqrt(8.0) / max(_deviation(self._directions(weights)), 1e-9)
             self._norm = float(np.sqrt(np.clip(factor, 1.0, MOST_TEXT)))
         return self
 
@@ -431,7 +431,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         return np.array([f"text{at}" for at in range(self.n_features_out_)], dtype=object)
 
 
-def _spread(rows: NDArray[np.float64]) -> float:
+def _deviation(rows: NDArray[np.float64]) -> float:
     """Return the standard deviation of the squared distances of random pairs of rows."""
     first, second = np.random.RandomState(0).randint(len(rows), size=(2, N_PAIRS))
     is_pair = first != second
