@@ -66,8 +66,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     `max_categories` different words, and truth values, become one feature per category, 0 or 1; if
     there are more, the least frequent ones share a feature, or letters are compared if the words
     are spelled in several ways.
-    Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of one norm.
-    Constant and empty columns, ids and row numbers are dropped.
+    Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features, rows of equal
+    norm. Constant and empty columns, ids and row numbers are dropped.
 
     Parameters
     ----------
@@ -389,8 +389,8 @@ class NearestRows(KNNImputer):
 class TextComponents(TransformerMixin, BaseEstimator):
     """Latent semantic analysis of a column of texts, or of words by their letters.
 
-    Rows have one norm: 1 of words; that of texts makes their squared distances vary as much as
-    those of a standardized normal number, whose standard deviation is √8, up to a factor of 6.
+    All rows have the same norm: 1 for words. For texts it is chosen so that the standard deviation
+    of squared distances is √8, as for a standardized normal number, but at most √6.
     """
 
     def __init__(self, n_components: int = 20, *, is_word: bool = False) -> None:
@@ -418,7 +418,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return components of one norm, (n_rows, n_features_out_); 0 for unknown words."""
+        """Return components of equal norm, (n_rows, n_features_out_); 0 for unknown words."""
         check_is_fitted(self, "n_features_out_")
         return self._norm * self._directions(self._tfidf.transform(X))
 

@@ -110,7 +110,7 @@ class Rows:
 
     @property
     def unfitted(self) -> tuple[tuple[Smoother, ...], ...]:
-        """Smoothers, by ways in which groups can be coherent; none without features."""
+        """Sets of smoothers: groups are as coherent as the best set predicts; none without X."""
         return ()
 
     @property
@@ -193,9 +193,9 @@ class Prepared(Rows):
 
     @property
     def unfitted(self) -> tuple[tuple[Smoother, ...], ...]:
-        """Random walks over the neighbors and the ridge, or a column of few values by itself.
+        """Random walks over the neighbors with the ridge, and each column of few values by itself.
 
-        The ridge alone for many rows.
+        Of many rows, the ridge alone.
         """
         if len(self.X) > DENSE_PROPAGATION_ROWS:
             return ((self.ridge,),)

@@ -419,8 +419,7 @@ def refined(
     share = np.bincount(label) / n
     prior = field - logsumexp(field, axis=1, keepdims=True)
     n_others = np.concatenate([np.full(len(t), t.rows.shape[1] - 1.0) for t in answers.tables])
-    coherence, size_factor = None, settings.size_factor(n)
-    coherent = 0.0
+    coherence, coherent, size_factor = None, 0.0, settings.size_factor(n)
     if unfitted:
         factor, size_factor = settings.coherent(answers)
         every = [_mean_prediction(of, label, n_groups, settings.floor) for of in unfitted]

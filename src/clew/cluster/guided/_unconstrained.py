@@ -294,10 +294,11 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             scores = {k: scores[k] - of_drawn(k).silhouette for k in scores}
             best = max(scores, key=lambda k: scores[k])
         joint = {k: of.joint for k, of in found.items()}
-        certainty = _certainty(silhouette, max(joint, key=lambda k: joint[k]), seed)
+        of_joint = max(joint, key=lambda k: joint[k])
+        certainty = _certainty(silhouette, of_joint, joint[of_joint], seed)
         scale = SILHOUETTE_SCALE
         if not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
-            best, scores = max(joint, key=lambda k: joint[k]), joint
+            best, scores = of_joint, joint
     if certainty < 1:
         _warn_of_no_groups(
             "features look like data without groups; the 2 groups of the result have low "
@@ -345,13 +346,13 @@ class _Silhouettes:
 
     def of_numbers(self, numbers: Sequence[int], most: int) -> dict[int, _Score]:
         """Score numbers of groups, and those between the neighbors of the best two."""
-        found = {k: self(k, False) for k in numbers}
+        found = {k: self(k, with_outliers=False) for k in numbers}
         for at in range(len(_Score._fields)):
             between = _between({k: of[at] for k, of in found.items()}, most)
-            found |= {k: self(k, False) for k in between}
+            found |= {k: self(k, with_outliers=False) for k in between}
         return found
 
-    def __call__(self, n_clusters: int, with_outliers: bool = True) -> _Score:
+    def __call__(self, n_clusters: int, *, with_outliers: bool = True) -> _Score:
         cuts = (one for one in self._cuts(n_clusters) if with_outliers or not _are_outliers(one))
         every = [(self.of(one), self.modularity(one)) for one in cuts]
         if not every:
@@ -385,14 +386,14 @@ class _Silhouettes:
         return float((of_group * linked).sum() / total - ((degree @ of_group / total) ** 2).sum())
 
 
-def _certainty(silhouette: _Silhouettes, n_clusters: int, seed: int) -> float:
-    """1 if the score of the groups exceeds those of data without groups, else in [.05, .5]."""
+def _certainty(silhouette: _Silhouettes, n_clusters: int, score: float, seed: int) -> float:
+    """1 if the joint score of the groups exceeds those of data without, else in [.05, .5]."""
     rows = silhouette.rows
     if len(rows) < LEAST_ROWS:  # too few for a test
         return 1.0
-    if silhouette.is_sample:
-        silhouette = _of_rows(rows, seed)
-    score = max(silhouette(n_clusters, False).joint, LEAST_SCORE)
+    if silhouette.is_sample:  # modularity falls with fewer rows
+        score = _of_rows(rows, seed)(n_clusters, with_outliers=False).joint
+    score = max(score, LEAST_SCORE)
     gaps, least = np.zeros(3), max(LEAST_NATS, NATS_OF_ONE_ROW / np.sqrt(len(rows)))
     n_draws = N_DRAWS if len(rows) <= FEW_ROWS else N_DRAWS_OF_MANY
     drawn = _without_groups(rows, seed)
