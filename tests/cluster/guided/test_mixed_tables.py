@@ -131,3 +131,14 @@ def test_tables_of_measures_are_no_categories(n_measures, n_flags, is_read):
     flags = (rng.random((100, n_flags)) < 0.5).astype(float)
     X = np.column_stack([rng.normal(size=(100, n_measures)), flags])
     assert (Categories.of(X) is not None) == is_read
+
+
+def test_a_table_of_counts_is_grouped_by_topics_in_seconds():
+    """Sixty sparse columns of up to ten values beside some of more took minutes."""
+    rng = np.random.default_rng(0)
+    shares = rng.gamma(0.1, size=(5, 60))
+    topic = np.arange(100) % 5
+    X = rng.poisson(30 * (shares / shares.sum(axis=1, keepdims=True))[topic]).astype(float)
+    assert Categories.of(X).measures.size
+    model = GuidedClustering(random_state=0).fit(X)
+    assert adjusted_rand_score(topic, model.labels_) > 0.95

@@ -140,17 +140,13 @@ class Categories(NamedTuple):
         indicators, n = self.indicators, len(labels)
         number = int(labels.max()) + 1
         prior = PRIOR_ROWS * indicators.mean(axis=0)
-        models = [_Column(values, number) for values in self.values]
+        values = _Values(self, number)
         member = np.eye(number)[labels] * 0.9 + 0.1 / number
         log_likelihood = -np.inf
         for _ in range(N_ROUNDS):
             share = member.sum(axis=0) / n
-            counts = member.T @ indicators + prior
-            each = [
-                column.fitted(counts[:, at])
-                for column, at in zip(models, self._slices, strict=True)
-            ]
-            joint = indicators @ np.concatenate(each, axis=1).T + np.log(np.maximum(share, 1e-12))
+            of_values = values.fitted(member.T @ indicators + prior)
+            joint = indicators @ of_values.T + np.log(np.maximum(share, 1e-12))
             if self.measures.size:
                 joint += _log_densities(self.measures, member, is_one_covariance=is_one_covariance)
             of_row = logsumexp(joint, axis=1, keepdims=True)
@@ -202,33 +198,56 @@ class Categories(NamedTuple):
         return [renumbered(member.argmax(axis=1)) for member in each]
 
 
-class _Column:
-    """The distribution of a column's values in each group."""
+class _Values:
+    """The distributions of the values of all columns in each group."""
 
-    def __init__(self, values: Floats | None, number: int) -> None:
-        self.values = None if values is None else (values - values.mean()) / values.std()
-        self.level: Floats | None = None
-        self.slope = np.zeros((number, 1))
+    def __init__(self, categories: Categories, number: int) -> None:
+        self.first = categories.first
+        self.sizes = np.diff(np.append(self.first, categories.indicators.shape[1]))
+        ordered = [at for at, values in enumerate(categories.values) if values is not None]
+        widest = np.arange(self.sizes[ordered].max(initial=0))
+        #: Columns with an order are padded to equally many values.
+        self.is_value = widest < self.sizes[ordered, None]
+        self.place = np.where(self.is_value, self.first[ordered, None] + widest, 0)
+        self.values = np.zeros(self.place.shape)
+        for at, column in enumerate(ordered):
+            values = np.asarray(categories.values[column])
+            self.values[at, : len(values)] = (values - values.mean()) / values.std()
+        self.level = np.zeros(0)
+        self.slope = np.zeros((number, len(ordered), 1))
 
     def fitted(self, counts: Floats, n_steps: int = STEPS) -> Floats:
         """Move toward counts of values, (n_groups, n_values): log-probabilities."""
-        total = counts.sum(axis=1, keepdims=True)
-        if self.values is None:
-            return np.asarray(np.log(counts / total))
-        if self.level is None:
-            self.level = np.log(counts.sum(axis=0) / counts.sum())
+        total = np.add.reduceat(counts, self.first, axis=1)
+        found = np.log(counts / np.repeat(total, self.sizes, axis=1))
+        if self.place.size:
+            of_values = np.where(self.is_value, counts[:, self.place], 0.0)
+            of_ordered = self._along_order(of_values, n_steps)
+            found[:, self.place[self.is_value]] = of_ordered[:, self.is_value]
+        return np.asarray(found)
+
+    def _along_order(self, counts: Floats, n_steps: int) -> Floats:
+        """Log-probabilities of the values of columns with an order, (n_groups, n_columns, n)."""
+        of_all, total = counts.sum(axis=0), counts.sum(axis=2, keepdims=True)
+        if not self.level.size:
+            share = np.where(self.is_value, of_all / of_all.sum(axis=1, keepdims=True), 1.0)
+            self.level = np.where(self.is_value, np.log(share), -np.inf)
         for _ in range(n_steps):
-            share = softmax(self.level + self.slope * self.values, axis=1)
-            self.level = self.level + np.log(counts.sum(axis=0) / (total * share).sum(axis=0))
-            share = softmax(self.level + self.slope * self.values, axis=1)
-            mean = share @ self.values
-            variance = share @ self.values**2 - mean**2
-            gradient = (counts @ self.values - total[:, 0] * mean)[:, None]
-            curvature = (total[:, 0] * variance)[:, None] + PRECISION
+            expected = (total * self._share()).sum(axis=0)
+            ratio = np.divide(of_all, expected, out=np.ones_like(of_all), where=self.is_value)
+            self.level = self.level + np.log(ratio)
+            share = self._share()
+            mean = (share * self.values).sum(axis=2, keepdims=True)
+            variance = (share * self.values**2).sum(axis=2, keepdims=True) - mean**2
+            gradient = (counts * self.values).sum(axis=2, keepdims=True) - total * mean
+            curvature = total * variance + PRECISION
             step = (gradient - PRECISION * self.slope) / curvature
             self.slope = self.slope + np.clip(step, -1.0, 1.0)
         joint = self.level + self.slope * self.values
-        return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True))
+        return np.asarray(joint - logsumexp(joint, axis=2, keepdims=True))
+
+    def _share(self) -> Floats:
+        return np.asarray(softmax(self.level + self.slope * self.values, axis=2))
 
 
 def different_rows(X: Floats) -> Floats:
@@ -280,18 +299,20 @@ def columns_without_order(X: Floats, seed: int) -> list[int]:
     number = member.shape[1]
     if number == 1:
         return []
+    counts = member.T @ categories.indicators + 1e-9
+    free, ordered = (
+        np.add.reduceat(counts * _Values(of, number).fitted(counts, STEPS_ALONE), of.first, axis=1)
+        for of in (nominal, categories)
+    )
+    lead = (free - ordered).sum(axis=0)
     found = []
-    of_columns = zip(categories.columns, categories.values, categories._slices, strict=True)
-    for (column, *_), values, at in of_columns:
+    for (column, *_), values, of_column in zip(
+        categories.columns, categories.values, lead, strict=True
+    ):
         if values is None:
             continue
-        counts = member.T @ categories.indicators[:, at] + 1e-9
-        free, ordered = (
-            float((counts * _Column(own, number).fitted(counts, STEPS_ALONE)).sum())
-            for own in (None, values)
-        )
         n_more = (number - 1) * (len(values) - 2)
-        if free - ordered > n_more * np.log(len(rows)) / 2:
+        if of_column > n_more * np.log(len(rows)) / 2:
             found.append(column)
     # Rows that were not asked may have many other values.
     return [at for at in found if len(np.unique(X[:, at])) <= MAX_VALUES]
