@@ -171,10 +171,14 @@ def test_values_that_are_not_numbers_stay_text(read, values):
     assert read(f"pay,kind\n{rows}").frame["pay"].tolist() == values
 
 
-def test_separator_at_the_end_of_each_line(read):
-    table = read("a,b,\n1,2.5,\n3,-4e3,\n0,.125,\n")
+@pytest.mark.parametrize(
+    ("n_more", "what"), [(1, "one column without a name is"), (3, "3 columns without names are")]
+)
+def test_separators_at_the_end_of_each_line(read, n_more, what):
+    rows = [line + n_more * "," for line in ("a,b", "1,2.5", "3,-4e3", "0,.125")]
+    table = read("\n".join(rows))
     pd.testing.assert_frame_equal(table.frame, ROWS, check_dtype=False)
-    assert "the last column, without a name, is empty and is left out" in table.notes
+    assert f"{what} empty and left out" in table.notes
 
 
 def test_title_above_the_header_is_named(read):

@@ -105,14 +105,15 @@ def report_page(
     if first is not None:
         sections.insert(0, first)
     largest = sorted(range(n_groups), key=lambda group: (-len(order[group]), group))
+    is_ignored = bool(summary["answers"]) and getattr(found.model, "regime_", "") == "features"
     help_of = f", with the help of {counted(summary['answers'], 'answer')}"
     view: View = {
         "brand": "clew report",
         "heading": f"{printable(found.source.resolve().name)}: "
         f"{counted(summary['rows'], noun)} in {counted(n_groups, 'group')}"
         + help_of
-        * bool(summary["answers"]),
-        "lead": _lead(summary, noun, is_number_chosen=is_number_chosen),
+        * bool(summary["answers"] and not is_ignored),
+        "lead": _lead(summary, noun, is_number_chosen=is_number_chosen, is_ignored=is_ignored),
         "sections": sections,
         "seconds": summary["seconds"],
         "noun": noun,
@@ -135,7 +136,9 @@ def report_page(
     return render("groups.html", **(view | _affinity(found, order) | others))
 
 
-def _lead(summary: Mapping[str, Any], noun: str, *, is_number_chosen: bool) -> str:
+def _lead(
+    summary: Mapping[str, Any], noun: str, *, is_number_chosen: bool, is_ignored: bool
+) -> str:
     sizes = summary["sizes"]
     what = "The groups have" if len(sizes) > 1 else "The group has"
     text = f"{what} {sizes_words(sizes, noun)}."
@@ -145,6 +148,8 @@ def _lead(summary: Mapping[str, Any], noun: str, *, is_number_chosen: bool) -> s
         text += f" About {rate:.0%} of the answers are estimated to be wrong"
         interval = summary["error_interval"]
         text += f" (95% interval {interval[0]:.0%} to {interval[1]:.0%})." if interval else "."
+    if is_ignored:
+        text += " The answers look random: these are groups by features alone."
     return text
 
 

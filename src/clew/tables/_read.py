@@ -252,12 +252,15 @@ def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
 
 
 def _from_text(text: TextTable, wanted: Columns) -> Table:
-    at = len(text.names) - 1
     notes = list(text.notes)
-    # A separator at the end of each line makes a last column without a name.
-    if at > 0 and not text.names[at] and text.frame([at], []).isna().all(axis=None):
-        wanted = replace(wanted, drop=(*wanted.drop, str(at)))
-        notes.append("the last column, without a name, is empty and is left out")
+    # Separators at the end of each line make last columns without a name.
+    unnamed = [at for at, name in enumerate(text.names) if at > 0 and not name]
+    empty = [at for at in unnamed if text.frame([at], []).isna().all(axis=None)]
+    if empty:
+        wanted = replace(wanted, drop=(*wanted.drop, *map(str, empty)))
+        is_one = len(empty) == 1
+        what = "one column without a name is" if is_one else f"{len(empty)} columns without names are"
+        notes.append(f"{what} empty and left out")
     if _is_index_beside_ids(text, wanted):
         wanted = replace(wanted, drop=(*wanted.drop, "0"))
         notes.append(COUNTS_ROWS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 from scipy.optimize import minimize
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
@@ -43,6 +44,8 @@ Integers = NDArray[np.int64]
 #: Nearest rows of each row. The first `MOST_COPIES` may be copies; those from rank `FIRST_OTHER` on
 #: belong to other groups, and show how the number of rows grows with distance.
 N_NEAREST, MOST_COPIES, FIRST_OTHER = 15, 5, 6
+#: Rows of about the same density, whose dimension is asked.
+N_ALIKE = 50
 #: Weight of a row's own density of other rows, beside that of all rows.
 LOCAL_SHARE = 0.7
 #: Smaller distances, as a share of the median distance to other rows, are set to this.
@@ -143,6 +146,20 @@ class NearRows(NamedTuple):
         return np.asarray(self.dimension * (radius - np.log(np.maximum(length, least))) - ranks)
 
     @property
+    def own_dimension(self) -> Floats:
+        """Dimension among rows of about the same density, at most that of all rows, (n_rows,).
+
+        Rows whose text is missing have fewer than rows with one, whose distances are all alike.
+        """
+        others = np.log(self.distance[:, FIRST_OTHER - 1 :])
+        growth = (others[:, -1:] - others[:, :-1]).mean(axis=1)
+        order = np.argsort(others[:, -1], kind="stable")
+        smooth = np.empty(len(order))
+        smooth[order] = uniform_filter1d(growth[order], min(N_ALIKE, len(order)), mode="nearest")
+        harmonic = np.cumsum(1.0 / np.arange(N_NEAREST - 1, FIRST_OTHER - 1, -1)).mean()
+        return np.asarray(np.minimum(harmonic / np.maximum(smooth, 1e-9), self.dimension))
+
+    @property
     def pairs(self) -> Integers:
         """Rows and their nearest rows, each pair once, (n_pairs, 2), the lower number first."""
         n = len(self.neighbors)
@@ -220,7 +237,7 @@ def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
     if not issparse(rows):  # rows of numbers are often equal by accident, texts are not
         gap[is_copy & (distance[:, 1:-1] < 1e-6 * np.median(distance[:, -1]))] = 0.0
     # By Rényi: successive gaps of log distances are exponential, with mean 1 / (dimension · rank).
-    gaps = near.dimension * np.arange(1, MOST_COPIES + 1) * gap[:, :MOST_COPIES]
+    gaps = near.own_dimension[:, None] * np.arange(1, MOST_COPIES + 1) * gap[:, :MOST_COPIES]
     largest = gaps.max(axis=1)
     is_clear, is_single = largest > CLEAR, largest <= DOUBTFUL
     clear, doubtful = is_clear.mean(), 1.0 - is_single.mean()
