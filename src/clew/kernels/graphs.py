@@ -205,3 +205,44 @@ def pieces_of_groups(
     for node in range(n):
         parent[node] = find_root(parent, node)
     return parent
+
+
+@kernel
+def join_along_tree(
+    group: NDArray[np.int64], root: NDArray[np.int64], tree: NDArray[np.int64], pure: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Join pieces of one group where a tree merges them, and find groups that it merges next.
+
+    IN group (n,): of each node; root (n,): of its piece, its own root's root; tree (m, 2): merges
+    of nodes, and from n on of what earlier merges made; pure: share of a subtree that its most
+    frequent group has at least, of those that are known to be in it.
+    Returns roots of the pieces (n,), and pairs of groups (k, 2) that are siblings: two subtrees
+    that are merged, each of which has at least half of the nodes of its group. Linear in n.
+    """
+    n, m = group.shape[0], tree.shape[0]
+    whole = np.zeros(group.max() + 1, np.int64)
+    for node in range(n):
+        whole[group[node]] += 1
+    parent = root.copy()
+    top, part = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
+    count, size = np.ones(n + m, np.int64), np.ones(n + m, np.int64)
+    top[:n], part[:n] = group, root
+    siblings = np.empty((m, 2), np.int64)
+    n_siblings = 0
+    for at in range(m):
+        a, b, node = tree[at, 0], tree[at, 1], n + at
+        if count[a] < count[b]:
+            a, b = b, a
+        size[node] = size[a] + size[b]
+        top[node], part[node], count[node] = top[a], part[a], count[a]
+        are_pure = count[a] >= pure * size[a] and count[b] >= pure * size[b]
+        if top[a] == top[b]:
+            count[node] += count[b]
+            if are_pure:
+                parent[find_root(parent, part[b])] = find_root(parent, part[a])
+        elif are_pure and 2 * count[a] >= whole[top[a]] and 2 * count[b] >= whole[top[b]]:
+            siblings[n_siblings, 0], siblings[n_siblings, 1] = top[a], top[b]
+            n_siblings += 1
+    for node in range(n):
+        parent[node] = find_root(parent, node)
+    return parent, siblings[:n_siblings]

@@ -259,7 +259,9 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
     if empty:
         wanted = replace(wanted, drop=(*wanted.drop, *map(str, empty)))
         is_one = len(empty) == 1
-        what = "one column without a name is" if is_one else f"{len(empty)} columns without names are"
+        what = (
+            "one column without a name is" if is_one else f"{len(empty)} columns without names are"
+        )
         notes.append(f"{what} empty and left out")
     if _is_index_beside_ids(text, wanted):
         wanted = replace(wanted, drop=(*wanted.drop, "0"))

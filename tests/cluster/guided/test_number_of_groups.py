@@ -76,6 +76,19 @@ def test_probabilities_of_numbers_follow_the_best_partition_of_each() -> None:
     assert range_of_numbers({2: 0.02, 3: 0.94, 4: 0.04}) == (3, 3)
 
 
+@pytest.mark.parametrize("n_kinds", [5, 20])
+def test_people_decide_how_fine_groups_are(n_kinds):
+    """Twenty tight groups of five kinds: features tell of both, and people of one."""
+    random = np.random.default_rng(0)
+    centers = random.normal(0, 4, (5, 1, 8)) + random.normal(0, 1.5, (5, 4, 8))
+    group = random.integers(0, 20, 300)
+    X = centers.reshape(20, 8)[group] + random.normal(0, 0.3, (300, 8))
+    y = group * n_kinds // 20
+    answers = Constraints.from_labels(y, 150, error=0.07, random_state=0)
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
 def test_the_range_of_numbers_holds_the_true_one() -> None:
     X, y = load_iris(return_X_y=True)
     held = 0

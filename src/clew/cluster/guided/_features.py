@@ -216,7 +216,9 @@ class Prepared(Rows):
         return categories
 
     def pieces(self, same: Labels, weights: Floats) -> Pieces | None:
-        return None if len(self.X) > MANY_ROWS else Pieces.of(self.graph, same, weights)
+        if len(self.X) > MANY_ROWS:
+            return None
+        return Pieces.of(self.graph, self.tree, same, weights)
 
     @property
     def jittered(self) -> Floats:

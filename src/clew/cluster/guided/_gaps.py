@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr, gammaln
 
-from clew.kernels.graphs import pieces_of_groups
+from clew.kernels.graphs import join_along_tree, pieces_of_groups
 from clew.kernels.linkage import spanning_tree
 
 Floats = NDArray[np.float64]
@@ -29,6 +29,8 @@ FEWEST = 4
 #: Pieces are one if rows are among so many nearest: one for each four rows of the smaller piece.
 #: A few rows join any neighbor.
 FEWEST_NEIGHBORS, ROWS_PER_NEIGHBOR, MOST_NEIGHBORS = 2, 4, 1_000_000
+#: Share of a subtree of Ward's linkage that is of one group, for it to be a part of this group.
+LEAST_PURE = 0.8
 #: Added to the answers "same" about near rows: a few answers do not tell the share of far ones.
 NEAR_ANSWERS = 4.0
 
@@ -131,6 +133,9 @@ class Pieces:
     that are not near, as most wrong ones of random pairs are: where people are asked about rows
     that are near, two pieces are seldom joined by mistake.
 
+    Groups of groups are no pieces either: people may see five kinds where features show twenty. So
+    pieces are one if Ward's tree merges them before it merges either with rows of other groups.
+
     The nearest rows of a row in a small group are of other groups, too. So two pieces are one if a
     row of one is among the nearest rows of a row of the other, as many as a quarter of the smaller
     piece has rows, or two; pieces of up to three rows are parts of any neighbor.
@@ -140,13 +145,15 @@ class Pieces:
     """Rows that are neighbors, (n_edges, 2), the nearest first."""
     rank: Labels
     """How many neighbors of one of the two rows are as near, (n_edges,)."""
+    tree: Labels
+    """Merges of Ward's linkage, (n_samples - 1, 2)."""
     far: float
     """Share of the answers "same" about rows that are neither neighbors nor share one; 4 near ones
     are added."""
 
     @classmethod
-    def of(cls, graph: csr_array, same: Labels, weights: Floats) -> Pieces | None:
-        """Pieces over a graph of neighbors; `same` are pairs of rows, (m, 2), weighted.
+    def of(cls, graph: csr_array, tree: Floats, same: Labels, weights: Floats) -> Pieces | None:
+        """Pieces over a graph of neighbors, and Ward's linkage; `same`, (m, 2), are weighted.
 
         None if no answer is far.
         """
@@ -163,14 +170,15 @@ class Pieces:
         rank = 1 + np.arange(len(row)) - start[row[order]]
         by_rank = np.argsort(rank, kind="stable")
         far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
-        return cls(ends[by_rank], rank[by_rank].astype(np.int64), far)
+        merges = tree[:, :2].astype(np.int64)
+        return cls(ends[by_rank], rank[by_rank].astype(np.int64), merges, far)
 
     def entropies(self, label: Labels) -> Floats:
         """Entropy of the sizes of each group's pieces, in nats, (n_groups,)."""
         most = _most_neighbors(np.arange(len(label) + 1)).astype(np.int64)
-        root, size = np.unique(
-            pieces_of_groups(label, self.ends, self.rank, most), return_counts=True
-        )
+        near = pieces_of_groups(label, self.ends, self.rank, most)
+        joined = join_along_tree(label, near, self.tree, LEAST_PURE)[0]
+        root, size = np.unique(joined, return_counts=True)
         group = label[root]
         return np.asarray(np.bincount(group, entr(size / np.bincount(label)[group])))
 
@@ -181,6 +189,13 @@ class Pieces:
         one, other = label[self.ends].T
         np.minimum.at(found, (one, other), self.rank)
         return np.asarray(np.minimum(found, found.T))
+
+    def siblings(self, label: Labels, n_groups: int) -> NDArray[np.bool_]:
+        """Whether Ward's tree merges two groups next, (n_groups, n_groups)."""
+        found = np.zeros((n_groups, n_groups), np.bool_)
+        pairs = join_along_tree(label, np.arange(len(label)), self.tree, LEAST_PURE)[1]
+        found[pairs[:, 0], pairs[:, 1]] = True
+        return np.asarray(found | found.T)
 
     def nats_of(self, label: Labels) -> float:
         """Nats that say which pieces groups consist of; see `nats`."""
@@ -210,7 +225,9 @@ class GroupsOfPieces:
     """Pieces of groups while these are merged."""
 
     def __init__(self, pieces: Pieces, label: Labels) -> None:
+        self._pieces, self._label = pieces, label.copy()
         self._entropies, self._nearness = pieces.entropies(label), pieces.nearness(label)
+        self._siblings = pieces.siblings(label, len(self._entropies))
 
     def saved_by_joining(self, size: Floats) -> Floats:
         """Nats of groups of given sizes less those if two are one, (n_groups, n_groups)."""
@@ -223,13 +240,15 @@ class GroupsOfPieces:
     def join(self, a: int, b: int, size: Floats) -> None:
         """Let group `a` have the rows of `b` too; sizes are those before."""
         self._entropies[a], self._entropies[b] = self._of_joined(size)[a, b], 0.0
+        self._label[self._label == b] = a
+        self._siblings = self._pieces.siblings(self._label, len(self._entropies))
         nearest = np.minimum(self._nearness[a], self._nearness[b])
         self._nearness[a] = self._nearness[:, a] = nearest
 
     def _of_joined(self, size: Floats) -> Floats:
-        """Entropies of two groups as one; groups that touch have no more pieces than before."""
+        """Entropies of two groups as one; if they touch, or are siblings, of no more pieces."""
         first = size[:, None] / np.maximum(size[:, None] + size, 1.0)
-        are_one = Pieces.touch(self._nearness, size)
+        are_one = Pieces.touch(self._nearness, size) | self._siblings
         apart = np.where(are_one, 0.0, entr(first) + entr(1 - first))
         return np.asarray(first * self._entropies[:, None] + (1 - first) * self._entropies + apart)
 

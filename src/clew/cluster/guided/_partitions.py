@@ -75,7 +75,7 @@ class Settings:
     part_cost: float = 6.0
     #: Cost of each nat that says which pieces, which are no neighbors, groups consist of, if all
     #: answers "same" are about rows that are not near; see `Pieces`.
-    piece_cost: float = 0.6
+    piece_cost: float = 1.0
     n_sweeps: int = 3
     damping: float = 0.3
     tol: float = 0.01
@@ -422,7 +422,7 @@ def refined(
     coherence, coherent, size_factor = None, 0.0, settings.size_factor(n)
     if unfitted:
         factor, size_factor = settings.coherent(answers)
-        every = [_mean_prediction(of, label, n_groups, settings.floor) for of in unfitted]
+        every = [mean_prediction(of, label, n_groups, settings.floor) for of in unfitted]
         of_ways = [factor * np.log((q * one).sum(axis=1)).sum() for one in every]
         coherence, coherent = every[int(np.argmax(of_ways))], max(of_ways)
     energy = (
@@ -535,7 +535,7 @@ def _gains_of_joining(predictions: Sequence[tuple[float, Floats]], label: Labels
     return total
 
 
-def _mean_prediction(
+def mean_prediction(
     smoothers: Sequence[Smoother], label: Labels, n_groups: int, floor: float
 ) -> Floats:
     """Mean of the memberships that smoothers predict from groups, (n_samples, n_groups)."""

@@ -9,8 +9,9 @@
 4. Rows of few values, such as answers to a questionnaire, have groups of their own, and so have
    numbers beside categories: the same is done with the evidence of latent classes added to the
    energy, and taken unless answers are less probable then.
-5. While answers are few, the groups of the features alone are a start too, and numbers of groups
-   far from theirs have less energy.
+5. If the number of groups is open, energies are compared with those of Ward's cuts into as many:
+   see `_granularity`. While answers are few, the groups of the features alone are a start too, and
+   numbers of groups far from theirs have less energy.
 6. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
    If they are so unlike that the average is one group, the best of them is taken.
@@ -36,6 +37,7 @@ from clew.cluster.correlation.correlation_clustering import CorrelationClusterin
 from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
+from clew.cluster.guided._granularity import Granularity
 from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import (
@@ -213,6 +215,10 @@ class _Search:
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
         self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
+        self._granularity: tuple[Floats, Floats] | None = None
+        if n_clusters is None and rows.has_features and answers.n_samples <= MANY_ROWS:
+            cuts: Granularity = rows.once("granularity", lambda: Granularity.of(rows))
+            self._granularity = cuts.log_number, cuts.energies(answers)
         self._of_one_kind = OneKind.of_each(rows, answers)
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
         self._energies: list[tuple[int, float]] = []
@@ -243,6 +249,9 @@ class _Search:
             share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
             far = np.log(found.n_clusters / self.number_alone) ** 2
             found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
+        if self._granularity is not None:
+            of_cuts = float(np.interp(np.log(found.n_clusters), *self._granularity))
+            found = replace(found, energy=found.energy - of_cuts)
         for of_annotator in self._of_one_kind:
             of_choice = of_annotator.log_evidence(found.labels, found.error)
             found = replace(found, energy=found.energy + of_choice)

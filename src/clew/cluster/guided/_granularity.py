@@ -1,0 +1,64 @@
+"""How fine groups are is for answers to say, so features' preference for a number is left out.
+
+Rows may form twenty tight groups of five kinds. Groups of features are then as coherent in either
+number, but sizes and costs of groups favor one by more nats than a hundred answers tell. So the
+energy of a partition is compared with what Ward's linkage has with as many groups.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster
+from scipy.special import xlogy
+
+from clew.cluster.guided._features import Rows
+from clew.cluster.guided._partitions import SETTINGS, AnswerModel, mean_prediction, renumbered
+
+Floats = NDArray[np.float64]
+
+#: Ward's tree is cut into so many numbers of groups, at most half as many as rows or this.
+N_NUMBERS, MOST_GROUPS = 14, 150
+
+
+class Granularity(NamedTuple):
+    """What features say of Ward's cuts into some numbers of groups, (n_numbers,) each."""
+
+    log_number: Floats
+    coherence: Floats
+    """Log-probability of all rows' groups by the best set of smoothers; 0 without any."""
+    entropy: Floats
+    """Entropy of the sizes of groups, in nats, times the number of rows."""
+    cost: Floats
+    """Costs of groups and of joining parts that are far apart."""
+
+    @classmethod
+    def of(cls, rows: Rows) -> Self:
+        """Cut the tree of rows into numbers that grow geometrically; others are interpolated."""
+        n, found = len(rows.X), dict[int, tuple[float, float, float]]()
+        most = max(2, min(n // 2, MOST_GROUPS))
+        parts = None if rows.gaps is None else rows.gaps.parts
+        for number in (1, *np.geomspace(2, most, N_NUMBERS).astype(int).tolist()):
+            label = renumbered(fcluster(rows.tree, number, "maxclust"))
+            size = np.bincount(label)
+            k = len(size)
+            if k in found:
+                continue
+            member = np.full((n, k), 0.1 / k)
+            member[np.arange(n), label] += 0.9
+            every = (mean_prediction(of, label, k, SETTINGS.floor) for of in rows.unfitted)
+            logs = [float(np.log((member * one).sum(axis=1)).sum()) for one in every]
+            cost = 0.0
+            if parts is not None:
+                cost = SETTINGS.costs_of_groups(size, parts.counts(label), parts.share).sum()
+            found[k] = max(logs, default=0.0), -float(xlogy(size, size / n).sum()), float(cost)
+        return cls(np.log([*found]), *np.array([*found.values()]).T)
+
+    def energies(self, answers: AnswerModel) -> Floats:
+        """Energy of each cut, by the weights that terms have beside as many answers."""
+        factor, of_sizes = 0.0, SETTINGS.size_factor(answers.n_samples)
+        if self.coherence.any():
+            factor, of_sizes = SETTINGS.coherent(answers)
+        return np.asarray(factor * self.coherence + of_sizes * self.entropy - self.cost)
