@@ -122,10 +122,8 @@ def chain(n_rows, cut):
 
 
 #: Merges of twelve rows: of two lines of six, then of both.
-LINES = np.array(
-    [[0, 1], *([at, at + 10] for at in range(2, 6)), [6, 7], *([at, at + 9] for at in range(8, 12))]
-    + [[16, 21]]
-)
+FIRST = [[0, 1], *([row, row + 10] for row in range(2, 6))]
+LINES = np.array([*FIRST, [6, 7], *([row, row + 9] for row in range(8, 12)), [16, 21]])
 
 
 def test_groups_fall_into_pieces_where_no_neighbors_connect_them():

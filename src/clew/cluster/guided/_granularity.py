@@ -57,8 +57,12 @@ class Granularity(NamedTuple):
         return cls(np.log([*found]), *np.array([*found.values()]).T)
 
     def energies(self, answers: AnswerModel) -> Floats:
-        """Energy of each cut, by the weights that terms have beside as many answers."""
+        """Energy of each cut, by the weights that terms have beside as many answers.
+
+        At least that of one group: groups that features do not show are none of these.
+        """
         factor, of_sizes = 0.0, SETTINGS.size_factor(answers.n_samples)
         if self.coherence.any():
             factor, of_sizes = SETTINGS.coherent(answers)
-        return np.asarray(factor * self.coherence + of_sizes * self.entropy - self.cost)
+        found = factor * self.coherence + of_sizes * self.entropy - self.cost
+        return np.asarray(np.maximum(found, found[0]))
