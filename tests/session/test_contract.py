@@ -17,7 +17,7 @@ from clew.exceptions import (
 from clew.questions._answers import key_of
 from clew.session._export import read_snapshot
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 
 def test_ask_tops_up_what_is_held() -> None:

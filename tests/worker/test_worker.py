@@ -22,7 +22,7 @@ from clew.store import Store, open_store
 from clew.worker import Rows, Worker, _worker as module
 from clew.worker._jobs import places, preview
 
-pytestmark = pytest.mark.usefixtures("small_search")
+pytestmark = pytest.mark.usefixtures("fair_search")
 
 N, N_GROUPS = 48, 4
 LABELS = np.arange(N) % N_GROUPS
@@ -58,7 +58,7 @@ def answer_some(store: Store, n: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def twelve_learned(small_search: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def twelve_learned(fair_search: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store and the cache of a worker that has learned twelve answers."""
     folder = tmp_path_factory.mktemp("learned")
     with open_store(folder / "clew.db") as opened:

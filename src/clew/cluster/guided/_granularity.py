@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Ward's tree is cut into so many numbers of groups, at most half as many as rows or this.
 N_NUMBERS, MOST_GROUPS = 14, 150
+#: With so many answers, half of what features have for numbers of groups is left out.
+FEW_ANSWERS = 6.0
 
 
 class Granularity(NamedTuple):
@@ -59,10 +61,12 @@ class Granularity(NamedTuple):
     def energies(self, answers: AnswerModel) -> Floats:
         """Energy of each cut, by the weights that terms have beside as many answers.
 
-        At least that of one group: groups that features do not show are none of these.
+        At least that of one group: groups that features do not show are none of these. Times a
+        share that grows with the number of answers: a few do not tell how fine groups are.
         """
         factor, of_sizes = 0.0, SETTINGS.size_factor(answers.n_samples)
         if self.coherence.any():
             factor, of_sizes = SETTINGS.coherent(answers)
         found = factor * self.coherence + of_sizes * self.entropy - self.cost
-        return np.asarray(np.maximum(found, found[0]))
+        share = answers.n_pairs / (answers.n_pairs + FEW_ANSWERS)
+        return np.asarray(share * np.maximum(found, found[0]))
