@@ -7,6 +7,7 @@ energy of a partition is compared with what Ward's linkage has with as many grou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -25,7 +26,14 @@ N_NUMBERS, MOST_GROUPS = 14, 150
 FEW_ANSWERS = 6.0
 
 
-class Granularity(NamedTuple):
+def energy_of_cuts(rows: Rows, answers: AnswerModel) -> Callable[[int], float]:
+    """Return the energy, without that of answers, of Ward's linkage with any number of groups."""
+    cuts: _Cuts = rows.once("cuts", lambda: _Cuts.of(rows))
+    energies = cuts.energies(answers)
+    return lambda number: float(np.interp(np.log(number), cuts.log_number, energies))
+
+
+class _Cuts(NamedTuple):
     """What features say of Ward's cuts into some numbers of groups, (n_numbers,) each."""
 
     log_number: Floats

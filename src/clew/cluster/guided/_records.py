@@ -44,6 +44,8 @@ Integers = NDArray[np.int64]
 #: Nearest rows of each row. The first `MOST_COPIES` may be copies; those from rank `FIRST_OTHER` on
 #: belong to other groups, and show how the number of rows grows with distance.
 N_NEAREST, MOST_COPIES, FIRST_OTHER = 15, 5, 6
+#: The mean excess of the logarithms of these distances is this number divided by the dimension.
+HARMONIC = float(np.cumsum(1.0 / np.arange(N_NEAREST - 1, FIRST_OTHER - 1, -1)).mean())
 #: Rows of about the same density, whose dimension is asked.
 N_ALIKE = 50
 #: Weight of a row's own density of other rows, beside that of all rows.
@@ -121,15 +123,11 @@ class NearRows(NamedTuple):
     def _of_nearest(cls, rows: Any, distance: Floats, index: Integers) -> NearRows:
         least = LEAST_DISTANCE * float(np.median(distance[:, -1]))
         distance = np.maximum(distance, least or 1.0)
-        log_distance = np.log(distance)
-        others = log_distance[:, FIRST_OTHER - 1 :]
-        growth = (others[:, -1:] - others[:, :-1]).mean(axis=1)
-        # The mean of the logarithms' excess is 1 / dimension for each of these harmonic numbers.
-        harmonic = np.cumsum(1.0 / np.arange(N_NEAREST - 1, FIRST_OTHER - 1, -1)).mean()
+        log_distance, growth = np.log(distance), _growth(distance)
         typical = float(np.minimum(growth, np.quantile(growth, 0.95)).mean())
         radius = log_distance[:, -MOST_COPIES - 1 :].mean(axis=1)
         radius = LOCAL_SHARE * radius + (1 - LOCAL_SHARE) * np.median(radius)
-        return cls(rows, distance, index, float(harmonic / max(typical, 1e-9)), radius)
+        return cls(rows, distance, index, float(HARMONIC / max(typical, 1e-9)), radius)
 
     def excess(self, pairs: Integers) -> Floats:
         """Return how much nearer pairs of rows are than rows of different groups.
@@ -149,15 +147,12 @@ class NearRows(NamedTuple):
     def own_dimension(self) -> Floats:
         """Dimension among rows of about the same density, at most that of all rows, (n_rows,).
 
-        Rows whose text is missing have fewer than rows with one, whose distances are all alike.
+        It is lower for rows whose text is missing: distances between rows with texts are all alike.
         """
-        others = np.log(self.distance[:, FIRST_OTHER - 1 :])
-        growth = (others[:, -1:] - others[:, :-1]).mean(axis=1)
-        order = np.argsort(others[:, -1], kind="stable")
+        growth, order = _growth(self.distance), np.argsort(self.distance[:, -1], kind="stable")
         smooth = np.empty(len(order))
         smooth[order] = uniform_filter1d(growth[order], min(N_ALIKE, len(order)), mode="nearest")
-        harmonic = np.cumsum(1.0 / np.arange(N_NEAREST - 1, FIRST_OTHER - 1, -1)).mean()
-        return np.asarray(np.minimum(harmonic / np.maximum(smooth, 1e-9), self.dimension))
+        return np.asarray(np.minimum(HARMONIC / np.maximum(smooth, 1e-9), self.dimension))
 
     @property
     def pairs(self) -> Integers:
@@ -165,6 +160,12 @@ class NearRows(NamedTuple):
         n = len(self.neighbors)
         near = np.column_stack([np.repeat(np.arange(n), N_NEAREST), self.neighbors.ravel()])
         return _distinct(near, n)
+
+
+def _growth(distance: Floats) -> Floats:
+    """Mean log ratio of the farthest of the nearest rows to others than copies, (n_rows,)."""
+    others = np.log(distance[:, FIRST_OTHER - 1 :])
+    return np.asarray((others[:, -1:] - others[:, :-1]).mean(axis=1))
 
 
 def _of_length_one(rows: Any) -> Any:

@@ -37,7 +37,7 @@ from clew.cluster.correlation.correlation_clustering import CorrelationClusterin
 from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
-from clew.cluster.guided._granularity import Granularity
+from clew.cluster.guided._granularity import energy_of_cuts
 from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import (
@@ -215,10 +215,8 @@ class _Search:
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
         self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
-        self._granularity: tuple[Floats, Floats] | None = None
-        if n_clusters is None and rows.has_features and answers.n_samples <= MANY_ROWS:
-            cuts: Granularity = rows.once("granularity", lambda: Granularity.of(rows))
-            self._granularity = cuts.log_number, cuts.energies(answers)
+        has_cuts = n_clusters is None and rows.has_features and answers.n_samples <= MANY_ROWS
+        self._energy_of_cuts = energy_of_cuts(rows, answers) if has_cuts else None
         self._of_one_kind = OneKind.of_each(rows, answers)
         self._refined: dict[tuple[bytes, bytes, int], Partition] = {}
         self._energies: list[tuple[int, float]] = []
@@ -249,9 +247,8 @@ class _Search:
             share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
             far = np.log(found.n_clusters / self.number_alone) ** 2
             found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
-        if self._granularity is not None:
-            of_cuts = float(np.interp(np.log(found.n_clusters), *self._granularity))
-            found = replace(found, energy=found.energy - of_cuts)
+        if self._energy_of_cuts is not None:
+            found = replace(found, energy=found.energy - self._energy_of_cuts(found.n_clusters))
         for of_annotator in self._of_one_kind:
             of_choice = of_annotator.log_evidence(found.labels, found.error)
             found = replace(found, energy=found.energy + of_choice)
