@@ -231,7 +231,7 @@ def test_status_says_why_it_is_too_early():
         "not_learned": 0,
         "doubtful": 0,
     }
-    facts = {**body, "quality": None, "remaining": None, "stop": {
+    facts = {**body, "quality": None, "remaining": None, "regime": None, "stop": {
         "is_enough": False, "reason": "too early to say: 3 of 4 random checks are answered so far"
     }}  # fmt: skip
     assert "too early to say: 3 of 4" in "\n".join(_groups(facts))
@@ -241,6 +241,10 @@ def test_status_says_why_it_is_too_early():
         lines = _groups({**facts, "remaining": estimate, "stop": {"reason": reason}})
         assert lines[-1] == f"questions left: {words}"
         assert " more question" not in lines[-2]
+    random = {"name": "features", "reason": "the answers look random"}
+    said = "the answers look random: these are groups by features alone"
+    assert said in _groups({**facts, "regime": random})
+    assert said not in _groups({**facts, "answers": 19, "regime": random})
 
 
 # annotator --------------------------------------------------------------------------------

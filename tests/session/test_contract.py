@@ -1,6 +1,7 @@
 """What an app needs of a session: topping up, pools, logs of others, repeats, flags, set aside."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -356,3 +357,14 @@ class TestSnapshot:
         points = parameters.pop("X", X)
         with pytest.raises(InvalidDataError, match=message):
             Session.restore(points, data, log, **parameters)
+
+
+def test_random_answers_are_said() -> None:
+    random, y = np.random.RandomState(1), np.arange(120) % 3
+    rows = random.randn(120, 2) * 0.5 + 4 * np.column_stack([y == 1, y == 2])
+    session = Session(rows, random_state=0)
+    for a, b in random.permutation([*combinations(range(120), 2)])[:60].tolist():
+        session.tell(session.question(a, b), ["same", "different"][random.randint(2)])
+    result = session.result()
+    assert result.regime_ == "features"
+    assert result.to_dict()["regime"] == {"name": "features", "reason": "the answers look random"}

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from clew import Answer, Question, Session
+from clew.cluster.guided import Regime
 from clew.datasets import load
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
@@ -190,6 +191,10 @@ def test_advice_to_stop() -> None:
     p = (labels[:, None] == labels[None, :]).astype(np.float32)
     certain, open_ = (quality_of([], expected_pairs(each, labels), 0.05) for each in (p, p / 2))
     assert advice_of(certain, None, has_questions=True)
+    random = Regime("features", "the answers look random")
+    advice = advice_of(certain, None, has_questions=True, regime=random)
+    assert not advice
+    assert str(advice) == "go on: the answers look random: these are groups by features alone"
     assert certain.jaccard.high - certain.jaccard.low <= 0.2
     assert not advice_of(open_, None, has_questions=True)
 

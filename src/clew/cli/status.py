@@ -76,6 +76,7 @@ def status_of(project: Project, store: Store) -> dict[str, Any]:
         "quality": body.get("quality"),
         "remaining": body.get("remaining"),
         "stop": body.get("stop"),
+        "regime": body.get("regime"),
         "worker": None
         if worker is None
         else {"alive": worker.is_alive, "state": worker.state, "detail": worker.detail},
@@ -127,6 +128,8 @@ def _groups(facts: Mapping[str, Any]) -> list[str]:
     lines = [f"groups: {len(groups):,}{of}{': ' * bool(titles)}{', '.join(titles)}"]
     if facts["answers"] < EARLY:
         return [*lines, "too early to say how sure the groups are: 20 answers are needed"]
+    if (regime := facts["regime"] or {}).get("name") == "features":
+        lines.append(f"{regime['reason']}: these are groups by features alone")
     if facts["doubtful"]:
         n = counted(facts["doubtful"], "answer")
         lines.append(f"doubtful: {n}; clew review shows what each change would do")

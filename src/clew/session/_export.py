@@ -34,7 +34,7 @@ STRATEGY: Final = "strategy."
 def as_dict(result: SessionResult) -> dict[str, Any]:
     """Return a result for JSON; see `SessionResult.to_dict`."""
     of_label = dict(zip(result.labels_.tolist(), result.group_ids_.tolist(), strict=True))
-    quality, remaining = result.quality_, result.remaining_
+    quality, remaining, regime = result.quality_, result.remaining_, result.regime_
     return {
         "ids": _plain(result.ids),
         "labels": result.labels_.tolist(),
@@ -67,6 +67,7 @@ def as_dict(result: SessionResult) -> dict[str, Any]:
         "n_clusters_probabilities": {
             str(number): float(p) for number, p in result.n_clusters_probabilities_.items()
         },
+        "regime": regime and {"name": str(regime), "reason": regime.reason},
         "annotators": [_fields(person) for person in result.annotators_],
         "changes": [_of_change(change) for change in result.changes_],
         "n_answers": result.n_answers,

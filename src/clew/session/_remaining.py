@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clew._limits import LEAST_ANSWERS, LEAST_CHECKS
+from clew.cluster.guided import Regime
 from clew.session._quality import Quality
 
 #: Groups with at least this Jaccard index count as agreeing with people.
@@ -133,14 +134,17 @@ def advice_of(
     has_questions: bool,
     n_checks: int = 0,
     was_enough: bool = False,
+    regime: Regime | None = None,
 ) -> Advice:
-    """Advise to stop at the goal, or if there are no more questions."""
+    """Advise to stop at the goal, unless answers look random, or if there are no more questions."""
     if not has_questions:
         return Advice(True, "there are no more questions")
     left = "" if remaining is None else f"; {remaining}"
     if quality is None:
         few = f"{n_checks} of {LEAST_CHECKS} random checks are answered so far"
         return Advice(False, f"too early to say: {few}{left}")
+    if regime == "features":
+        return Advice(False, f"{regime.reason}: these are groups by features alone{left}")
     found = f"the estimated Jaccard index of groups and people is {quality.jaccard}"
     value, low, _ = quality.jaccard
     if (value >= ENOUGH and low >= ENOUGH_LOW) or (was_enough and value >= STILL_ENOUGH):

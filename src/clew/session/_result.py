@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from clew._limits import LEAST_CHECKS
 from clew.answers import DIFFERENT, KINDS, SAME, Answer, as_table_answers, expand, standing
 from clew.cluster import purest_examples
-from clew.cluster.guided import Alternative, GuidedResult
+from clew.cluster.guided import Alternative, GuidedResult, Regime
 from clew.cluster.guided._explain import chain_of_answers
 from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
@@ -119,6 +119,9 @@ class SessionResult:
     n_clusters_probabilities_ : mapping of int to float
         Probability of each number of groups. Empty if the number was given, and with other
         strategies.
+    regime_ : Regime or None
+        What the groups follow, and why: ``"features"`` if the answers look random. None before any
+        fit, and with strategies other than `Guided`.
     annotators_ : tuple of AnnotatorQuality
         How often each person errs, and agrees with their own answers to repeated questions.
     """
@@ -141,6 +144,7 @@ class SessionResult:
     n_violated_: int | None
     alternatives_: tuple[Alternative, ...]
     n_clusters_probabilities_: Mapping[int, float]
+    regime_: Regime | None
     annotators_: tuple[AnnotatorQuality, ...]
 
     def __repr__(self) -> str:
@@ -159,7 +163,7 @@ class SessionResult:
             ``ids``, ``labels``, ``group_ids`` and ``confidence`` of each item; ``exemplars`` by id
             of the group; ``doubtful`` answers with the ids of their entries and of those that
             contradict them; ``quality``, ``n_checks``, ``remaining``, ``stop``, ``n_violated``,
-            ``alternatives``, ``n_clusters_probabilities``, ``annotators``, ``changes``,
+            ``alternatives``, ``n_clusters_probabilities``, ``regime``, ``annotators``, ``changes``,
             ``n_answers``, ``revision`` and ``next_group_id``.
             `Session.result` takes it as `previous`.
         """
@@ -184,6 +188,7 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
     unresolved = 1 - float(of_pairs[labels >= 0].mean()) if n_in_groups else 0.0
     quality, remaining = _quality_and_remaining(loop, strategy, pairs, labels, unresolved)
     n_checks = len(loop.answered_checks())
+    regime = None if settled is None else settled.regime
     question = strategy.ask(1, allows=model.barred.allows, without=model.barred.rows)
     with loop.recording:
         entries = standing(loop.log.entries[: model.n_learned])
@@ -210,12 +215,14 @@ def result_of(loop: Loop, model: Chooser, previous: Any = None) -> SessionResult
             n_checks=n_checks,
             has_questions=bool(question),
             was_enough=_was_enough(previous) and bool(before.is_old.all()),
+            regime=regime,
         ),
         n_violated_=None if settled is None else _n_violated(settled, labels),
         alternatives_=() if settled is None else settled.alternatives,
         n_clusters_probabilities_=MappingProxyType(
             {} if settled is None else settled.n_clusters_probabilities
         ),
+        regime_=regime,
         annotators_=annotators,
     )
 

@@ -136,9 +136,9 @@ class Rows:
     def _gaps(self) -> Gaps:
         return Gaps(self.X)
 
-    def pieces(self, same: Labels, weights: Floats) -> Pieces | None:
+    def pieces(self, same: Labels, weights: Floats, apart: Labels | None) -> Pieces | None:
         """Pieces of groups, given weighted pairs of rows called the same, (m, 2); see `Pieces`."""
-        del same, weights
+        del same, weights, apart
         return None
 
     @property
@@ -215,10 +215,10 @@ class Prepared(Rows):
         categories: Categories | None = self.once("columns", lambda: Categories.of(self.X))
         return categories
 
-    def pieces(self, same: Labels, weights: Floats) -> Pieces | None:
+    def pieces(self, same: Labels, weights: Floats, apart: Labels | None) -> Pieces | None:
         if len(self.X) > MANY_ROWS:
             return None
-        return Pieces.of(self.graph, self.tree, same, weights)
+        return Pieces.of(self.graph, self.tree, same, weights, apart)
 
     @property
     def jittered(self) -> Floats:

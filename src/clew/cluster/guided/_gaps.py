@@ -31,8 +31,12 @@ FEWEST = 4
 FEWEST_NEIGHBORS, ROWS_PER_NEIGHBOR, MOST_NEIGHBORS = 2, 4, 1_000_000
 #: Share of a subtree of Ward's linkage that is of one group, for it to be a part of this group.
 LEAST_PURE = 0.8
+#: Share of the entropy of pieces that counts if Ward's tree merges them next.
+OF_SIBLINGS = 0.3
 #: Added to the answers "same" about near rows: a few answers do not tell the share of far ones.
 NEAR_ANSWERS = 4.0
+#: Least share of far answers where features alone show clear groups: right answers are near.
+LEAST_FAR = 0.5
 
 
 class Gaps:
@@ -133,12 +137,14 @@ class Pieces:
     that are not near, as most wrong ones of random pairs are: where people are asked about rows
     that are near, two pieces are seldom joined by mistake.
 
-    Groups of groups are no pieces either: people may see five kinds where features show twenty. So
-    pieces are one if Ward's tree merges them before it merges either with rows of other groups.
+    Groups of groups are hardly pieces: people may see five kinds where features show twenty. So
+    entropies count three tenths if Ward's tree merges pieces before it merges either with rows of
+    other groups.
 
     The nearest rows of a row in a small group are of other groups, too. So two pieces are one if a
     row of one is among the nearest rows of a row of the other, as many as a quarter of the smaller
-    piece has rows, or two; pieces of up to three rows are parts of any neighbor.
+    piece has rows, or two; pieces of up to three rows are parts of any neighbor. If features alone
+    show clear groups, only these join rows of two of them.
     """
 
     ends: Labels
@@ -149,27 +155,39 @@ class Pieces:
     """Merges of Ward's linkage, (n_samples - 1, 2)."""
     far: float
     """Share of the answers "same" about rows that are neither neighbors nor share one; 4 near ones
-    are added."""
+    are added. At least a half if features alone show clear groups."""
 
     @classmethod
-    def of(cls, graph: csr_array, tree: Floats, same: Labels, weights: Floats) -> Pieces | None:
+    def of(
+        cls,
+        graph: csr_array,
+        tree: Floats,
+        same: Labels,
+        weights: Floats,
+        apart: Labels | None = None,
+    ) -> Pieces | None:
         """Pieces over a graph of neighbors, and Ward's linkage; `same`, (m, 2), are weighted.
 
-        None if no answer is far.
+        None if no answer is far, and there are no clear groups of features alone, `apart`,
+        (n_samples,).
         """
         is_near = (graph > 0).astype(np.int64)
         first, second = same.T
         n_ways = is_near[first].multiply(is_near[second]).sum(axis=1) + is_near[first, second]
         is_far = np.asarray(n_ways).ravel() == 0
-        if not is_far.any():
+        if apart is None and not is_far.any():
             return None
         row, column = graph.nonzero()
         start = np.searchsorted(row, np.arange(graph.shape[0]))
         order = np.lexsort((-np.asarray(graph[row, column]).ravel(), row))
         ends = np.column_stack([row[order], column[order]]).astype(np.int64)
         rank = 1 + np.arange(len(row)) - start[row[order]]
+        if apart is not None:
+            rank[apart[ends[:, 0]] != apart[ends[:, 1]]] = MOST_NEIGHBORS
         by_rank = np.argsort(rank, kind="stable")
         far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
+        if apart is not None:
+            far = max(far, LEAST_FAR)
         merges = tree[:, :2].astype(np.int64)
         return cls(ends[by_rank], rank[by_rank].astype(np.int64), merges, far)
 
@@ -178,9 +196,8 @@ class Pieces:
         most = _most_neighbors(np.arange(len(label) + 1)).astype(np.int64)
         near = pieces_of_groups(label, self.ends, self.rank, most)
         joined = join_along_tree(label, near, self.tree, LEAST_PURE)[0]
-        root, size = np.unique(joined, return_counts=True)
-        group = label[root]
-        return np.asarray(np.bincount(group, entr(size / np.bincount(label)[group])))
+        each = (_entropies_within(label, roots) for roots in (near, joined))
+        return np.asarray(np.average([*each], axis=0, weights=(OF_SIBLINGS, 1 - OF_SIBLINGS)))
 
     def nearness(self, label: Labels) -> Floats:
         """Least rank of rows of two groups; infinite if none is near, (n_groups, n_groups)."""
@@ -246,11 +263,19 @@ class GroupsOfPieces:
         self._nearness[a] = self._nearness[:, a] = nearest
 
     def _of_joined(self, size: Floats) -> Floats:
-        """Entropies of two groups as one; if they touch, or are siblings, of no more pieces."""
+        """Entropies of two groups as one: of no more pieces if they touch."""
         first = size[:, None] / np.maximum(size[:, None] + size, 1.0)
-        are_one = Pieces.touch(self._nearness, size) | self._siblings
-        apart = np.where(are_one, 0.0, entr(first) + entr(1 - first))
+        share = np.where(self._siblings, OF_SIBLINGS, 1.0)
+        share[Pieces.touch(self._nearness, size)] = 0.0
+        apart = share * (entr(first) + entr(1 - first))
         return np.asarray(first * self._entropies[:, None] + (1 - first) * self._entropies + apart)
+
+
+def _entropies_within(label: Labels, root: Labels) -> Floats:
+    """Entropy of the sizes of each group's pieces, (n_groups,); pieces are named by their roots."""
+    root, size = np.unique(root, return_counts=True)
+    group = label[root]
+    return np.asarray(np.bincount(group, entr(size / np.bincount(label)[group])))
 
 
 def _most_neighbors(size: NDArray[np.number]) -> Floats:

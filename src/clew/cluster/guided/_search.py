@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -118,8 +119,8 @@ class Groups:
     """A clearly better partition into more groups than were wanted."""
     follow_classes: bool = False
     """Whether the energies contain the evidence of latent classes."""
-    number_alone: int | None = None
-    """Number of groups of the features alone, which the energies follow while answers are few."""
+    alone: Unconstrained | None = None
+    """Groups of the features alone, if there are any and their number was open."""
     least_error: float = 1.0
     """Smallest error rate of any plausible partition that the search came across."""
     number_probabilities: Mapping[int, float] = field(default_factory=dict)
@@ -137,21 +138,17 @@ def fit_groups(
 ) -> Groups:
     """Find the groups from scratch, a function of rows, answers, number and seed."""
     own = _starts(rows, answers, n_clusters, seed, n_jobs)
-    starts = [of for of in (*own, *more_starts) if of]
-    starts = starts or [[np.arange(answers.n_samples)]]
-    model, number = AnswerModel(answers), None
-    are_few = model.n_pairs < MOST_FADED * model.n_samples
-    if n_clusters is None and isinstance(rows, Prepared) and are_few:
-        alone: Unconstrained = rows.once(("alone", seed), lambda: _without_answers(rows, seed))
-        if alone.are_groups:
-            number = int(alone.labels.max()) + 1
-            starts.append([alone.labels])
-    found = _searched(_Search(rows, model, n_clusters, n_jobs, step, number_alone=number), starts)
+    starts = [of for of in (*own, *more_starts) if of] or [[np.arange(answers.n_samples)]]
+    model = AnswerModel(answers)
+    alone = None if n_clusters is not None else _without_answers(rows, model, seed)
+    if alone is not None:
+        starts.append([alone.labels])
+    found = _searched(_Search(rows, model, n_clusters, n_jobs, step, alone=alone), starts)
     categories = rows.categories
     if categories is None or categories.are_scales:
         return found
     classes = categories.partitions(Cuts(rows.X, rows.tree, seed), n_clusters)
-    search = _Search(rows, model, n_clusters, n_jobs, step, categories, number)
+    search = _Search(rows, model, n_clusters, n_jobs, step, categories, alone)
     by_classes = _searched(search, [[*starts[0], *classes], *starts[1:]])
     free, bound = (_log_likelihood_of_answers(one.partitions[0]) for one in (found, by_classes))
     return found if free - bound > LEAST_AGAINST else by_classes
@@ -181,8 +178,8 @@ def continue_groups(
 ) -> Groups:
     """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
     categories = rows.categories if last.follow_classes else None
-    model, number = AnswerModel(answers), last.number_alone
-    search = _Search(rows, model, n_clusters, n_jobs, lambda: None, categories, number)
+    model = AnswerModel(answers)
+    search = _Search(rows, model, n_clusters, n_jobs, lambda: None, categories, last.alone)
     rates = [
         one.error if len(one.error) == search.answers.n_annotators else None
         for one in last.partitions
@@ -207,14 +204,15 @@ class _Search:
         n_jobs: int | None,
         step: Callable[[], None],
         categories: Categories | None = None,
-        number_alone: int | None = None,
+        alone: Unconstrained | None = None,
     ) -> None:
         self.rows, self.answers, self.n_clusters = rows, answers, n_clusters
-        self.categories, self.number_alone = categories, number_alone
+        self.categories, self.alone = categories, alone
         self._n_jobs, self._step = n_jobs, step
         self.is_large = answers.n_samples > MANY
         # A given number keeps wrong answers from joining groups, and true groups may fall apart.
-        self._pieces = rows.pieces(*answers.called_same()) if n_clusters is None else None
+        apart = None if alone is None else alone.clear
+        self._pieces = rows.pieces(*answers.called_same(), apart) if n_clusters is None else None
         has_cuts = n_clusters is None and rows.has_features and answers.n_samples <= MANY_ROWS
         self._energy_of_cuts = energy_of_cuts(rows, answers) if has_cuts else None
         self._of_one_kind = OneKind.of_each(rows, answers)
@@ -243,10 +241,10 @@ class _Search:
         if self.categories is not None:
             of_values = self.categories.log_evidence(found.labels)
             found = replace(found, energy=found.energy + of_values)
-        if self.number_alone is not None:
-            share = 1 / (1 + FADES * self.answers.n_pairs / self.answers.n_samples)
-            far = np.log(found.n_clusters / self.number_alone) ** 2
-            found = replace(found, energy=found.energy - NUMBER_WEIGHT * share * far)
+        each = self.answers.n_pairs / self.answers.n_samples
+        if self.alone is not None and each < MOST_FADED:
+            far = np.log(found.n_clusters / self.alone.n_clusters) ** 2
+            found = replace(found, energy=found.energy - NUMBER_WEIGHT / (1 + FADES * each) * far)
         if self._energy_of_cuts is not None:
             found = replace(found, energy=found.energy - self._energy_of_cuts(found.n_clusters))
         for of_annotator in self._of_one_kind:
@@ -303,13 +301,12 @@ class _Search:
     def agreed(self, partitions: list[Partition]) -> Groups:
         """Average the best partitions."""
         found = _agreed(partitions, self.n_clusters, self.rows.X)
-        of_classes, number = self.categories is not None, self.number_alone
         least = partitions[0].energy - PLAUSIBLE
         errors = [one.error.mean() for one in self._refined.values() if one.energy >= least]
         return replace(
             found,
-            follow_classes=of_classes,
-            number_alone=number,
+            follow_classes=self.categories is not None,
+            alone=self.alone,
             least_error=float(min(errors, default=1.0)),
             number_probabilities=_probabilities_of_numbers(self._energies),
         )
@@ -342,19 +339,27 @@ def _starts(
     """Partitions to refine: of rows, propagated answers, a forest, and correlation clustering."""
     n = answers.n_samples
     numbers = numbers_to_cut(n, n_clusters)
+    # People may see just one column of few values beside measures.
+    by_values = [] if rows.categories is None else rows.categories.by_flags()
     if n > MANY_ROWS:
         return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
     return [
-        [*cuts(rows.tree, numbers), *_parts_with_gaps(rows), *_values_of_flags(rows)],
+        [*cuts(rows.tree, numbers), *_parts_with_gaps(rows), *by_values],
         _cuts_of_propagated_answers(rows, answers, n_clusters),
         _cuts_of_forest(rows, answers, n_clusters, seed, n_jobs),
         _correlation_clusterings(rows, answers, seed),
     ]
 
 
-def _without_answers(rows: Prepared, seed: int) -> Unconstrained:
+def _without_answers(rows: Rows, answers: AnswerModel, seed: int) -> Unconstrained | None:
+    """Group rows by their features alone; None if there are no groups, or too many rows."""
+    are_few = answers.n_pairs < MOST_FADED * answers.n_samples
+    if not isinstance(rows, Prepared) or not (are_few or answers.n_samples <= MANY_ROWS):
+        return None
     with silenced():
-        return groups_without_answers(rows, None, seed)
+        make = partial(groups_without_answers, rows, None, seed)
+        found: Unconstrained = rows.once(("alone", seed), make)
+    return found if found.are_groups else None
 
 
 def _parts_with_gaps(rows: Rows) -> list[Labels]:
@@ -363,11 +368,6 @@ def _parts_with_gaps(rows: Rows) -> list[Labels]:
         return []
     found = {int(one.max()) + 1: one for one in map(rows.gaps.components, LONG_EDGES)}
     return [one for k, one in found.items() if 1 < k <= MOST_STARTING_MEMBERSHIPS // len(one)]
-
-
-def _values_of_flags(rows: Rows) -> list[Labels]:
-    """Group rows by each column of few values beside measures: people may see just that."""
-    return [] if rows.categories is None else rows.categories.by_flags()
 
 
 def _cuts_of_propagated_answers(

@@ -65,6 +65,8 @@ BETTER_MODULARITY = 1.02
 LEAST_SKEWNESS = 0.05
 #: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
+#: Groups are clear if their score exceeds that of data without by so many nats.
+SURE_NATS = 1.0
 #: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
 CERTAINTY = (0.05, 0.5)
 #: Differences of silhouettes that change the probability of a number of groups e-fold.
@@ -83,6 +85,17 @@ class Unconstrained(NamedTuple):
     """Agreement of each base clustering with the groups (Rand index of pairs of rows)."""
     are_groups: bool
     """Whether there are groups at all."""
+    lead: float = 0.0
+    """Nats by which the score of the groups exceeds that of data without; 0 if not compared."""
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.labels.max()) + 1
+
+    @property
+    def clear(self) -> Labels | None:
+        """The groups, if they are so clear that to join two of them has a cost."""
+        return self.labels if self.lead >= SURE_NATS else None
 
 
 def groups_without_answers(
@@ -93,10 +106,10 @@ def groups_without_answers(
     step: Callable[[], None] = lambda: None,
 ) -> Unconstrained:
     """Average base clusterings: those of the default pool, or a user's `members`."""
-    certainty = 1.0
+    certainty, lead = 1.0, 0.0
     numbers: Mapping[int, float] = {}
     if n_clusters is None:
-        n_clusters, numbers, certainty = _number_of_groups(prepared, seed)
+        n_clusters, numbers, certainty, lead = _number_of_groups(prepared, seed)
     else:
         n_clusters = n_different_rows(prepared, n_clusters)
     labels = {}
@@ -122,7 +135,7 @@ def groups_without_answers(
     probabilities = certainty * probabilities[:, order] + (1 - certainty) / len(present)
     share = {name: float((_pairs(one) == _pairs(group)).mean()) for name, one in labels.items()}
     group = np.argsort(order)[group]
-    return Unconstrained(group, probabilities, numbers, share, certainty == 1.0)
+    return Unconstrained(group, probabilities, numbers, share, certainty == 1.0, lead)
 
 
 def _latent_classes(prepared: Prepared, n_clusters: int, seed: int) -> Floats | None:
@@ -254,27 +267,27 @@ def _pairs(labels: Labels) -> NDArray[np.bool_]:
     return np.asarray(sample[:, None] == sample)
 
 
-def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, float], float]:
-    """Find the best number of groups, scores of others, and whether there are groups at all.
+def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, float], float, float]:
+    """Find the best number of groups, scores of others, how sure groups are, and their lead.
 
     Silhouettes are compared with those of uniform samples (Tibshirani, Walther and Hastie, JRSS B
     2001), and normal ones.
     """
     n = len(prepared.X)
     if n < 4:
-        return 1, {1: 1.0}, 1.0
+        return 1, {1: 1.0}, 1.0, 0.0
     n_different = len(np.unique(prepared.X, axis=0))
     most = min(MOST, n // 2, n_different)
     if most < 2:
         _warn_of_no_groups("all rows are equal")
-        return 1, {1: 1.0}, CERTAINTY[0]
+        return 1, {1: 1.0}, CERTAINTY[0], 0.0
     numbers = np.unique(np.minimum(np.round(2 * RATIO ** np.arange(40)), most)).astype(int).tolist()
     cuts = Cuts(prepared.X, prepared.tree, seed)
     if (categories := prepared.categories) is not None:
         scores = evidence_of_numbers(categories, [1, *numbers], cuts)
         scores |= evidence_of_numbers(categories, _between(scores, most), cuts)
         best = max(scores, key=lambda k: scores[k])
-        certainty, scale = CERTAINTY[0] if best == 1 else 1.0, 1.0
+        certainty, scale, lead = CERTAINTY[0] if best == 1 else 1.0, 1.0, 0.0
     else:
         if prepared.distances is None and MAX_VALUES < n_different < LEAST_DIFFERENT * n:
             # The silhouette of equal rows is 1 in a group of their own.
@@ -295,7 +308,7 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             best = max(scores, key=lambda k: scores[k])
         joint = {k: of.joint for k, of in found.items()}
         of_joint = max(joint, key=lambda k: joint[k])
-        certainty = _certainty(silhouette, of_joint, joint[of_joint], seed)
+        certainty, lead = _certainty(silhouette, of_joint, joint[of_joint], seed)
         scale = SILHOUETTE_SCALE
         if not silhouette.exceeds(best, found[best].silhouette, WIDE_GAP):
             best, scores = of_joint, joint
@@ -304,9 +317,9 @@ def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, flo
             "features look like data without groups; the 2 groups of the result have low "
             "probabilities"
         )
-        return 2, {1: 1 - certainty, 2: certainty}, certainty
+        return 2, {1: 1 - certainty, 2: certainty}, certainty, lead
     share = softmax(np.array([*scores.values()]) / scale)
-    return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty
+    return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty, lead
 
 
 def _between(scores: Mapping[int, float], most: int) -> list[int]:
@@ -386,11 +399,16 @@ class _Silhouettes:
         return float((of_group * linked).sum() / total - ((degree @ of_group / total) ** 2).sum())
 
 
-def _certainty(silhouette: _Silhouettes, n_clusters: int, score: float, seed: int) -> float:
-    """1 if the joint score of the groups exceeds those of data without, else in [.05, .5]."""
+def _certainty(
+    silhouette: _Silhouettes, n_clusters: int, score: float, seed: int
+) -> tuple[float, float]:
+    """1 if the joint score of the groups exceeds those of data without, else in [.05, .5].
+
+    And by how many nats.
+    """
     rows = silhouette.rows
     if len(rows) < LEAST_ROWS:  # too few for a test
-        return 1.0
+        return 1.0, 0.0
     if silhouette.is_sample:  # modularity falls with fewer rows
         score = _of_rows(rows, seed)(n_clusters, with_outliers=False).joint
     score = max(score, LEAST_SCORE)
@@ -403,7 +421,7 @@ def _certainty(silhouette: _Silhouettes, n_clusters: int, score: float, seed: in
         gap = float(gaps.min()) / at
         if not 0.0 <= gap <= CLEAR_NATS:
             break
-    return 1.0 if gap >= least else float(np.interp(gap, (0.0, least), CERTAINTY))
+    return float(np.interp(gap, (0.0, least), CERTAINTY)) if gap < least else 1.0, gap
 
 
 def _of_rows(rows: Floats, seed: int) -> _Silhouettes:
