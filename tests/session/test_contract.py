@@ -359,11 +359,12 @@ class TestSnapshot:
             Session.restore(points, data, log, **parameters)
 
 
-def test_random_answers_are_said() -> None:
+@pytest.mark.parametrize("n", [60, 120])  # 120 joined all rows
+def test_random_answers_are_said(n: int) -> None:
     random, y = np.random.RandomState(1), np.arange(120) % 3
     rows = random.randn(120, 2) * 0.5 + 4 * np.column_stack([y == 1, y == 2])
     session = Session(rows, random_state=0)
-    for a, b in random.permutation([*combinations(range(120), 2)])[:60].tolist():
+    for a, b in random.permutation([*combinations(range(120), 2)])[:n].tolist():
         session.tell(session.question(a, b), ["same", "different"][random.randint(2)])
     result = session.result()
     assert result.regime_ == "features"

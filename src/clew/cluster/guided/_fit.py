@@ -527,6 +527,13 @@ def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:
     """Say whether features, answers or both decided the groups."""
     if not rows.has_features:
         return Regime("answers", "there are no features")
+    model = AnswerModel(answers)
+    count = np.bincount(model.annotators, minlength=model.n_annotators)
+    rate = np.stack([one.error for one in groups.partitions]).T @ groups.weights
+    # Somebody who swaps the answers tells as much as somebody who is right.
+    rate = np.where(count >= MANY_OF_ANNOTATOR, np.minimum(rate, 1 - rate), rate)
+    if rate @ count >= max(count.sum(), 1) * (SETTINGS.error_bounds[1] - 0.05):
+        return Regime("features", "the answers look random")
     label = groups.labels
     nats = 0.0
     for smoother in rows.smoothers:
@@ -536,13 +543,6 @@ def _regime_of(groups: Groups, rows: Rows, answers: Constraints) -> Regime:
         nats = max(nats, float(own.mean()))
     if nats < LEAST_INFORMATION:
         return Regime("answers", f"features tell {nats:.2f} nats about the group of a row")
-    model = AnswerModel(answers)
-    count = np.bincount(model.annotators, minlength=model.n_annotators)
-    rate = np.stack([one.error for one in groups.partitions]).T @ groups.weights
-    # Somebody who swaps the answers tells as much as somebody who is right.
-    rate = np.where(count >= MANY_OF_ANNOTATOR, np.minimum(rate, 1 - rate), rate)
-    if rate @ count >= max(count.sum(), 1) * (SETTINGS.error_bounds[1] - 0.05):
-        return Regime("features", "the answers look random")
     return Regime(
         "both", f"features tell {nats:.2f} nats about the group of a row, answers the rest"
     )
