@@ -158,14 +158,13 @@ def test_pieces_that_a_tree_merges_first_cost_less():
 def test_clear_groups_of_features_are_pieces_though_they_touch():
     graph, tree = chain(16, 7), ward(np.arange(16.0)[:, None])
     apart, label = np.arange(16) // 4, np.arange(16) // 8
-    pieces = Pieces.of(graph, tree, np.array([[0, 1]]), np.ones(1), apart)
-    assert pieces.far == 0.5
+    pieces = Pieces.of(graph, tree, np.array([[0, 15]]), np.ones(1), apart)
     np.testing.assert_allclose(pieces.entropies(label), [0.3 * np.log(2)] * 2)
     # they are siblings in the tree; others are not
-    others = Pieces.of(graph, tree[:0], np.array([[0, 1]]), np.ones(1), apart)
+    others = Pieces.of(graph, tree[:0], np.array([[0, 15]]), np.ones(1), apart)
     np.testing.assert_allclose(others.entropies(label), [np.log(2)] * 2)
     # three rows and fewer are parts of any neighbor
-    few = Pieces.of(graph, tree[:0], np.array([[0, 1]]), np.ones(1), np.arange(16) // 3)
+    few = Pieces.of(graph, tree[:0], np.array([[0, 15]]), np.ones(1), np.arange(16) // 3)
     np.testing.assert_allclose(few.entropies(label), [0.0] * 2)
 
 

@@ -35,8 +35,6 @@ LEAST_PURE = 0.8
 OF_SIBLINGS = 0.3
 #: Added to the answers "same" about near rows: a few answers do not tell the share of far ones.
 NEAR_ANSWERS = 4.0
-#: Least share of far answers where features alone show clear groups: right answers are near.
-LEAST_FAR = 0.5
 
 
 class Gaps:
@@ -155,7 +153,7 @@ class Pieces:
     """Merges of Ward's linkage, (n_samples - 1, 2)."""
     far: float
     """Share of the answers "same" about rows that are neither neighbors nor share one; 4 near ones
-    are added. At least a half if features alone show clear groups."""
+    are added."""
 
     @classmethod
     def of(
@@ -168,14 +166,13 @@ class Pieces:
     ) -> Pieces | None:
         """Pieces over a graph of neighbors, and Ward's linkage; `same`, (m, 2), are weighted.
 
-        None if no answer is far, and there are no clear groups of features alone, `apart`,
-        (n_samples,).
+        None if no answer is far. `apart` are clear groups of features alone, (n_samples,).
         """
         is_near = (graph > 0).astype(np.int64)
         first, second = same.T
         n_ways = is_near[first].multiply(is_near[second]).sum(axis=1) + is_near[first, second]
         is_far = np.asarray(n_ways).ravel() == 0
-        if apart is None and not is_far.any():
+        if not is_far.any():
             return None
         row, column = graph.nonzero()
         start = np.searchsorted(row, np.arange(graph.shape[0]))
@@ -186,8 +183,6 @@ class Pieces:
             rank[apart[ends[:, 0]] != apart[ends[:, 1]]] = MOST_NEIGHBORS
         by_rank = np.argsort(rank, kind="stable")
         far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
-        if apart is not None:
-            far = max(far, LEAST_FAR)
         merges = tree[:, :2].astype(np.int64)
         return cls(ends[by_rank], rank[by_rank].astype(np.int64), merges, far)
 
