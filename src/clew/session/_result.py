@@ -120,8 +120,9 @@ class SessionResult:
         Probability of each number of groups. Empty if the number was given, and with other
         strategies.
     regime_ : Regime or None
-        What the groups follow, and why: ``"features"`` if the answers look random. None before any
-        fit, and with strategies other than `Guided`.
+        What the groups follow, as in ``GuidedClustering.regime_``: ``"features"`` without answers
+        and if these look random; ``regime_.reason`` says why. None with strategies other than
+        `Guided`.
     annotators_ : tuple of AnnotatorQuality
         How often each person errs, and agrees with their own answers to repeated questions.
     """

@@ -402,9 +402,9 @@ class _Silhouettes:
 def _certainty(
     silhouette: _Silhouettes, n_clusters: int, score: float, seed: int
 ) -> tuple[float, float]:
-    """1 if the joint score of the groups exceeds those of data without, else in [.05, .5].
+    """How sure the groups are: 1, or in [.05, .5]; and the lead of their score, in nats.
 
-    And by how many nats.
+    The joint score is compared with those of data without groups.
     """
     rows = silhouette.rows
     if len(rows) < LEAST_ROWS:  # too few for a test
