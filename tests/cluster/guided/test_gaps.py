@@ -168,6 +168,17 @@ def test_clear_groups_of_features_are_pieces_though_they_touch():
     np.testing.assert_allclose(few.entropies(label), [0.0] * 2)
 
 
+@pytest.mark.parametrize(
+    ("n_within", "n_across", "far"), [(5, 0, 0.5), (4, 2, 0.25), (2, 2, 0), (0, 0, 0)]
+)
+def test_joins_of_clear_groups_cost_while_near_answers_keep_to_them(n_within, n_across, far):
+    within, across = [[0, 1], [5, 6], [9, 10], [12, 13], [16, 18]], [[3, 4], [7, 9]]
+    same = np.array([*within[:n_within], *across[:n_across]], int).reshape(-1, 2)
+    tree, apart = ward(np.arange(24.0)[:, None]), np.arange(24) // 4
+    pieces = Pieces.of(chain(24, 11), tree, same, np.ones(len(same)), apart)
+    assert (0 if pieces is None else pieces.far) == far
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_answers_do_not_join_groups_that_features_show(seed):
     X, y = make_blobs(400, 10, centers=20, cluster_std=3.5, random_state=seed)

@@ -35,6 +35,9 @@ LEAST_PURE = 0.8
 OF_SIBLINGS = 0.3
 #: Added to the answers "same" about near rows: a few answers do not tell the share of far ones.
 NEAR_ANSWERS = 4.0
+#: If clear groups of features keep the second share of the near answers "same", half of all answers
+#: count as far, and none at the first share: people see these groups, or finer ones.
+CLEAR_FAR, KEPT = 0.5, (0.5, 0.75)
 
 
 class Gaps:
@@ -142,7 +145,8 @@ class Pieces:
     The nearest rows of a row in a small group are of other groups, too. So two pieces are one if a
     row of one is among the nearest rows of a row of the other, as many as a quarter of the smaller
     piece has rows, or two; pieces of up to three rows are parts of any neighbor. If features alone
-    show clear groups, only these join rows of two of them.
+    show clear groups, only these join rows of two of them. While people seldom call near rows of
+    two of them the same, to join them has a cost, whatever share of the answers is far.
     """
 
     ends: Labels
@@ -153,7 +157,7 @@ class Pieces:
     """Merges of Ward's linkage, (n_samples - 1, 2)."""
     far: float
     """Share of the answers "same" about rows that are neither neighbors nor share one; 4 near ones
-    are added."""
+    are added. At least half while answers keep to clear groups of features."""
 
     @classmethod
     def of(
@@ -166,13 +170,18 @@ class Pieces:
     ) -> Pieces | None:
         """Pieces over a graph of neighbors, and Ward's linkage; `same`, (m, 2), are weighted.
 
-        None if no answer is far. `apart` are clear groups of features alone, (n_samples,).
+        None if joins have no cost. `apart` are clear groups of features alone, (n_samples,).
         """
         is_near = (graph > 0).astype(np.int64)
         first, second = same.T
         n_ways = is_near[first].multiply(is_near[second]).sum(axis=1) + is_near[first, second]
         is_far = np.asarray(n_ways).ravel() == 0
-        if not is_far.any():
+        far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
+        if apart is not None:
+            near = weights * ~is_far
+            kept = (near @ (apart[first] == apart[second]) + 1) / (near.sum() + 2)
+            far = max(far, CLEAR_FAR * float(np.interp(kept, KEPT, (0.0, 1.0))))
+        if not far:
             return None
         row, column = graph.nonzero()
         start = np.searchsorted(row, np.arange(graph.shape[0]))
@@ -182,7 +191,6 @@ class Pieces:
         if apart is not None:
             rank[apart[ends[:, 0]] != apart[ends[:, 1]]] = MOST_NEIGHBORS
         by_rank = np.argsort(rank, kind="stable")
-        far = float(weights @ is_far / (weights.sum() + NEAR_ANSWERS))
         merges = tree[:, :2].astype(np.int64)
         return cls(ends[by_rank], rank[by_rank].astype(np.int64), merges, far)
 
@@ -250,12 +258,14 @@ class GroupsOfPieces:
         return Pieces.nats(entropy.sum(), own.sum()) - Pieces.nats(of_joined, within)
 
     def join(self, a: int, b: int, size: Floats) -> None:
-        """Let group `a` have the rows of `b` too; sizes are those before."""
-        self._entropies[a], self._entropies[b] = self._of_joined(size)[a, b], 0.0
-        self._label[self._label == b] = a
-        self._siblings = self._pieces.siblings(self._label, len(self._entropies))
+        """Let group `a` have the rows of `b` too, whose number is left out; sizes before."""
+        self._entropies[a] = self._of_joined(size)[a, b]
         nearest = np.minimum(self._nearness[a], self._nearness[b])
         self._nearness[a] = self._nearness[:, a] = nearest
+        self._entropies = np.delete(self._entropies, b)
+        self._nearness = without_group(self._nearness, b)
+        self._label = joined(self._label, a, b)
+        self._siblings = self._pieces.siblings(self._label, len(self._entropies))
 
     def _of_joined(self, size: Floats) -> Floats:
         """Entropies of two groups as one: of no more pieces if they touch."""
@@ -264,6 +274,24 @@ class GroupsOfPieces:
         share[Pieces.touch(self._nearness, size)] = 0.0
         apart = share * (entr(first) + entr(1 - first))
         return np.asarray(first * self._entropies[:, None] + (1 - first) * self._entropies + apart)
+
+
+def joined(label: Labels, a: int, b: int) -> Labels:
+    """Let group `a` have the rows of `b` too, and close the gap in the numbers, (n_samples,)."""
+    found = np.where(label == b, a, label)
+    return np.asarray(found - (found > b))
+
+
+def with_joined(of_groups: Floats, a: int, b: int) -> Floats:
+    """Add the last axis' entry of group `b` to that of `a`, and leave it out."""
+    found = of_groups.copy()
+    found[..., a] += found[..., b]
+    return np.delete(found, b, axis=-1)
+
+
+def without_group(of_pairs: Floats, group: int) -> Floats:
+    """Leave out a group of a matrix of groups."""
+    return np.delete(np.delete(of_pairs, group, axis=0), group, axis=1)
 
 
 def _entropies_within(label: Labels, root: Labels) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,14 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME, Kind
-from clew.cluster.guided._gaps import GroupsOfPieces, PartsApart, Pieces
+from clew.cluster.guided._gaps import (
+    GroupsOfPieces,
+    PartsApart,
+    Pieces,
+    joined,
+    with_joined,
+    without_group,
+)
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
@@ -454,42 +462,36 @@ def merged(
     """
     label, n = one.labels.copy(), len(one.labels)
     costs = _Costs(one, settings)
-    size = costs.size
     evidence = answers.evidence(label, one.error)
-    weight, predictions = settings.size_factor(n), [(settings.row_weight, one.predicted.copy())]
+    weight, predictions = settings.size_factor(n), [(settings.row_weight, one.predicted)]
     if one.coherence is not None:
         factor, weight = settings.coherent(answers)
-        predictions.append((factor, one.coherence.copy()))
-    near = np.zeros((len(size), len(size)))
+        predictions.append((factor, one.coherence))
+    near = np.zeros_like(evidence)
     np.add.at(near, label, _gains_of_joining(predictions, label))
-    is_left = size > 0
-    while is_left.sum() > 2:
-        both = size[:, None] + size
+    while (n_groups := len(costs.size)) > 2:
+        size, both = costs.size, costs.size[:, None] + costs.size
         gain = evidence + near + near.T + costs.saved_by_joining()
         gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
-        gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
         np.fill_diagonal(gain, -np.inf)
-        a, b = divmod(int(gain.argmax()), len(size))
+        a, b = divmod(int(gain.argmax()), n_groups)
         if gain[a, b] <= 0:
-            if n_clusters is None or is_left.sum() <= n_clusters:
+            if n_clusters is None or n_groups <= n_clusters:
                 break
-            b = int(np.where(is_left, size, np.inf).argmin())
-            per_row = np.where(is_left, (gain[b] + 0.0) / np.sqrt(np.maximum(size, 1)), -np.inf)
-            per_row[b] = -np.inf
-            a = int(per_row.argmax())
-        label[label == b] = a
-        is_left[b] = False
-        costs.join(a, b)
+            b = int(size.argmin())
+            a = int((gain[b] / np.sqrt(size)).argmax())
         evidence[a] += evidence[b]
         evidence[:, a] += evidence[:, b]
-        for _, predicted in predictions:
-            predicted[:, a] += predicted[:, b]
-            predicted[:, b] = 0.0
-        share = _gains_of_joining(predictions, label)
-        near[b] = 0.0
-        near[a] = share[label == a].sum(axis=0)
-        near[:, a] = np.bincount(label, share[:, a], len(size))
-    return renumbered(label)
+        predictions = [(factor, with_joined(of, a, b)) for factor, of in predictions]
+        evidence, near = without_group(evidence, b), without_group(near, b)
+        label = joined(label, a, b)
+        costs.join(a, b)
+        a -= a > b
+        near[:, a] = np.bincount(label, _gains_of_joining(predictions, label, [a])[:, 0])
+        own = label == a
+        of_own = [(factor, predicted[own]) for factor, predicted in predictions]
+        near[a] = _gains_of_joining(of_own, label[own]).sum(axis=0)
+    return label
 
 
 class _Costs:
@@ -518,20 +520,21 @@ class _Costs:
 
     def join(self, a: int, b: int) -> None:
         """Let group `a` have the rows of `b` too."""
-        if self._parts is not None:
-            self._n_parts[a] += self._n_parts[b]
-            self._n_parts[b] = 0.0
         if self._pieces is not None:
             self._in_pieces.join(a, b, self.size)
-        self.size[a], self.size[b] = self.size[a] + self.size[b], 0.0
+        if self._parts is not None:
+            self._n_parts = with_joined(self._n_parts, a, b)
+        self.size = with_joined(self.size, a, b)
 
 
-def _gains_of_joining(predictions: Sequence[tuple[float, Floats]], label: Labels) -> Floats:
-    """Gain of the log-probability of each row if another group joined its own, (n, n_groups)."""
-    total = np.zeros_like(predictions[0][1])
+def _gains_of_joining(
+    predictions: Sequence[tuple[float, Floats]], label: Labels, others: Any = slice(None)
+) -> Floats:
+    """Gain of the log-probability of each row if other groups joined its own, (n, n_others)."""
+    total = np.zeros_like(predictions[0][1][:, others])
     for weight, predicted in predictions:
         own = np.maximum(predicted[np.arange(len(label)), label], 1e-9)
-        total += weight * np.log1p(predicted / own[:, None])
+        total += weight * np.log1p(predicted[:, others] / own[:, None])
     return total
 
 

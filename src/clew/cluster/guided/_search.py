@@ -258,8 +258,8 @@ class _Search:
     def pool(self, starts: Sequence[Labels], n_kept: int) -> list[Partition]:
         """Refine starts, merge the groups of the best, and refine these again."""
         n_kept, n_passes = (2, 1) if self.is_large else (n_kept, 2)
-        found = self.best(self._each(lambda one: self.refined(one, None, FIRST_ROUNDS), starts))
-        found = found[:n_kept]
+        first = self._each(lambda one: self.refined(one, None, FIRST_ROUNDS), starts)
+        found = self.best(first)[:n_kept]
         found = self.best(found + self._each(self._after_merges, found))[:n_kept]
         for _ in range(n_passes):
             found = self.best(self._each(self._again, found))
@@ -409,13 +409,14 @@ def _cuts_of_forest(
 
 
 def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
-    """Correlation clusterings of the answers about pairs; none for many rows."""
+    """Correlation clusterings of the answers about pairs; none for many rows or of many groups."""
     if answers.n_samples > MANY or not len(answers.pairs):
         return []
-    pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
+    most, X = (MOST_STARTING_GROUPS, rows.X) if rows.has_features else (answers.n_samples, None)
     models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
     with silenced():
-        return [one.fit(X, constraints=pairs).labels_ for one in models]
+        each = (one.fit(X, constraints=answers.as_pairs()).labels_ for one in models)
+        return [label for label in each if label.max() < most]
 
 
 def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
@@ -585,9 +586,8 @@ def _with_number(
         label[label == smallest] = int(mean.argmax())
         label = renumbered(label)
     while (n_groups := int(label.max()) + 1) < min(n_clusters, len(label)):
-        trees = [
-            ward_of(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)
-        ]
+        each = (X[label == k] for k in range(n_groups))
+        trees = [ward_of(rows) if len(rows) > 1 else None for rows in each]
         heights = [-1.0 if tree is None else float(tree[-1, 2]) for tree in trees]
         widest = int(np.argmax(heights))
         tree = trees[widest]
