@@ -115,10 +115,30 @@ def test_distances_of_texts_vary_as_those_of_numbers_do():
     assert of_texts.std() == pytest.approx(of_numbers.std(), rel=0.1)
 
 
-@pytest.mark.parametrize("texts", [["red lamp of oak wood"], ["the same words in all"] * 30])
-def test_texts_without_distances_have_a_norm(texts):
+@pytest.mark.parametrize(
+    ("texts", "squared"), [(["red lamp of oak wood"], 6.0), (["the same words in all"] * 30, 1.0)]
+)
+def test_texts_without_distances_have_a_norm(texts, squared):
     X = TextComponents().fit(texts).transform(texts)
-    np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.sqrt(6))
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.sqrt(squared))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_phrases_that_have_nothing_to_do_with_numbers_do_not_hide_their_groups(seed):
+    """Sixty phrases of five words; as texts of their own they made 65 to 187 groups."""
+    random = np.random.default_rng(seed)
+    kind, words = random.integers(4, size=300), np.array([f"word{at}" for at in range(40)])
+    table = pd.DataFrame(
+        3.0 * random.normal(size=(4, 4))[kind] + 0.8 * random.normal(size=(300, 4)),
+        columns=["age", "spend", "visits", "score"],
+    )
+    phrases = [" ".join(random.choice(words, 5)) for _ in range(60)]
+    alone = GuidedClustering(random_state=0).fit(table)
+    table["note"] = random.choice(phrases, 300)
+    model = GuidedClustering(random_state=0).fit(table)
+    found, best = (adjusted_rand_score(kind, one.labels_) for one in (model, alone))
+    assert found > best - 0.05
+    assert model.n_clusters_ <= 5
 
 
 def test_gaps_are_filled_by_the_nearest_rows():

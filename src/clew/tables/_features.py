@@ -55,6 +55,8 @@ MOST_VALUES = 12
 GAP = 0.5
 #: Largest factor of squared distances of texts, and pairs of rows that determine it.
 MOST_TEXT, N_PAIRS = 6.0, 10_000
+#: If no larger share of a column's texts differs, they are phrases that repeat.
+FEW_TEXTS = 0.25
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -107,7 +109,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     The result is deterministic. Two different categories are at squared distance 2, the mean
     squared distance of two values of a standardized number. Squared distances of texts vary little
     about their mean, and would be lost among those of other columns: they are multiplied, by 6 at
-    most, so that they vary as those of a standardized number do.
+    most, so that they vary as those of a standardized number do. If three quarters or more are
+    repeats, they are not.
 
     Time and memory are linear in rows; the SVD takes time in proportion to `n_components` times the
     number of words of the table.
@@ -389,8 +392,9 @@ class NearestRows(KNNImputer):
 class TextComponents(TransformerMixin, BaseEstimator):
     """Latent semantic analysis of a column of texts, or of words by their letters.
 
-    All rows have the same norm: 1 for words. For texts it is chosen so that the standard deviation
-    of squared distances is √8, as for a standardized normal number, but at most √6.
+    All rows have the same norm: 1 for words, and for a few texts that repeat, as categories do. For
+    others it is chosen so that the standard deviation of squared distances is √8, as for a
+    standardized normal number, but at most √6.
     """
 
     def __init__(self, n_components: int = 20, *, is_word: bool = False) -> None:
@@ -403,8 +407,8 @@ class TextComponents(TransformerMixin, BaseEstimator):
         unit: dict[str, Any] = {"token_pattern": r"(?u)\b\w+\b"}
         if self.is_word:
             unit = {"analyzer": "char_wb", "ngram_range": (1, 3)}
-        self._tfidf = TfidfVectorizer(sublinear_tf=True, **unit)
-        weights = self._tfidf.fit_transform(X)
+        self._tfidf, texts = TfidfVectorizer(sublinear_tf=True, **unit), list(X)
+        weights = self._tfidf.fit_transform(texts)
         self._svd = None
         self.n_features_out_ = weights.shape[1]
         if weights.shape[1] > self.n_components:
@@ -412,7 +416,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
             self._svd = TruncatedSVD(self.n_components, n_iter=10, random_state=0).fit(weights)
             self.n_features_out_ = self.n_components
         self._norm = 1.0
-        if not self.is_word:
+        if not self.is_word and len(set(texts)) > FEW_TEXTS * len(texts):
             factor = np.sqrt(8.0) / max(_deviation(self._directions(weights)), 1e-9)
             self._norm = float(np.sqrt(np.clip(factor, 1.0, MOST_TEXT)))
         return self

@@ -81,6 +81,9 @@ def _ordinary() -> dict[str, NDArray[np.float64]]:
         ),
         "copies": np.repeat(random.normal(size=(300, 5)), 2, axis=0),
         "few rows": random.normal(size=(20, 3)),
+        "phrases beside numbers": np.concatenate(
+            [random.normal(size=(60, 20))[np.arange(300) // 5], scale(uneven[:300])], axis=1
+        ),
     }
 
 

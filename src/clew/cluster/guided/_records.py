@@ -66,6 +66,9 @@ CLEAR, DOUBTFUL, LEAST_CLEAR, CLEAR_TO_DOUBTFUL = 8.0, 4.0, 0.1, 1.2
 LEAST_NEARER = 0.75
 #: Values on a lattice have many equal distances, and gaps are then no evidence.
 MOST_TIES = 0.3
+#: Columns that are equal in more than this share of the nearest copies, up to this share of their
+#: deviation, hold repeated texts or categories; the other columns must show copies as well.
+MOST_EQUAL, LEAST_APART = 0.9, 1e-9
 #: Groups are not small if this share of "same" among the answers about rows that are not near is
 #: exceeded with a probability of 0.99.
 MOST_SAME = 0.1
@@ -246,9 +249,14 @@ def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
         return False
     of_copies = near.distance[is_clear, gaps[is_clear].argmax(axis=1)]
     of_single = near.distance[is_single, 0]
-    return bool(
-        (of_copies[:, None] < of_single).sum() >= LEAST_NEARER * is_clear.sum() * len(of_single)
-    )
+    n_nearer = (of_copies[:, None] < of_single).sum()
+    if n_nearer < LEAST_NEARER * is_clear.sum() * len(of_single):
+        return False
+    if issparse(rows):
+        return True
+    apart = np.abs(rows[sample[is_clear]] - rows[neighbors[is_clear, 1]])
+    is_repeated = (apart <= LEAST_APART * rows.std(axis=0)).mean(axis=0) > MOST_EQUAL
+    return not is_repeated.any() or is_repeated.all() or are_groups_tiny(rows[:, ~is_repeated])
 
 
 def answers_join_far_rows(near: NearRows, known: Constraints) -> bool:
