@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
@@ -25,6 +25,30 @@ def test_random_pairs_of_one_kind_find_the_number_of_groups(kind: str) -> None:
     found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert found.n_clusters_ == 3
     assert adjusted_rand_score(y, found.labels_) > 0.85
+
+
+@pytest.mark.parametrize(("load", "n_groups"), [(load_wine, 3), (load_digits, 10)])
+def test_any_number_of_answers_different_leaves_rows_in_groups(load, n_groups):
+    """From two for each row on, each row was a group of its own."""
+    X, y = (of[:200] for of in load(return_X_y=True))
+    apart = Constraints.from_labels(y, 2_000, random_state=0).cannot_link[: 2 * len(y)]
+    answers = Constraints.from_pairs(cannot_link=apart, n_samples=len(y))
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert found.regime_ == "both"
+    assert len(np.unique(y)) <= found.n_clusters_ <= 2.2 * n_groups
+    assert adjusted_rand_score(y, found.labels_) > 0.65
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_a_few_wrong_answers_different_make_few_groups(seed):
+    """Six to nine of 178 made ten to twelve groups of three, .39 to .50."""
+    X, y = load_wine(return_X_y=True)
+    apart = Constraints.from_labels(y, 600, error=0.1, random_state=seed).cannot_link[:178]
+    assert (y[apart[:, 0]] == y[apart[:, 1]]).sum() >= 5
+    answers = Constraints.from_pairs(cannot_link=apart, n_samples=178)
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert found.n_clusters_ <= 5
+    assert adjusted_rand_score(y, found.labels_) > 0.6
 
 
 def test_links_between_near_rows_split_no_group() -> None:

@@ -82,8 +82,9 @@ MANY_OF_ANNOTATOR = 20
 LEAST_NEARNESS = 2.0
 #: If one group of all rows makes such a share of the answers wrong, groups were not found.
 MANY_WRONG = 0.2
-#: Small groups explain nothing if fewer of the answers "same" than this are within them.
-LEAST_MATCHED = 0.5
+#: Small groups explain nothing if less than this share of the answers "same" are within them, or
+#: fewer than so many: people may have recorded only what does not belong together.
+LEAST_MATCHED, FEW_MATCHED = 0.5, 3
 #: Small groups of answers alone about more rows than this are not compared with those of the model.
 MANY_IDENTITIES = 300
 #: Up to so many rows tell too little of how groups depend on features: if groups of features alone
@@ -295,7 +296,7 @@ class _Fitting:
         if not alone.are_groups_small(identities):
             return found
         first, second = identities.labels_[self.informative.pairs[self.informative.is_must_link].T]
-        if (first == second).sum() < LEAST_MATCHED * len(first):
+        if (first == second).sum() < max(LEAST_MATCHED * len(first), FEW_MATCHED):
             return found
         if _nearness_of_same(prepared, self.answers) >= LEAST_NEARNESS:
             return found

@@ -7,7 +7,7 @@ energy of a partition is compared with what Ward's linkage has with as many grou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,14 +16,36 @@ from scipy.cluster.hierarchy import fcluster
 from scipy.special import xlogy
 
 from clew.cluster.guided._features import Rows
+from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import SETTINGS, AnswerModel, mean_prediction, renumbered
 
 Floats = NDArray[np.float64]
 
 #: Ward's tree is cut into so many numbers of groups, at most half as many as rows or this.
 N_NUMBERS, MOST_GROUPS = 14, 150
+#: Energy, in nats, that a number of groups has less for the squared log ratio to the number of the
+#: features alone, without answers; ``1 / FADES`` answers for each row halve it. With answers for a
+#: share of the rows of `MOST_FADED` or more it is not used.
+NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
+#: The same for more groups than the features', if all answers are "different", however many.
+WEIGHT_OF_MORE = 15.0
 #: With so many answers, half of what features have for numbers of groups is left out.
 FEW_ANSWERS = 6.0
+
+
+def cost_of_number(
+    number: int, alone: int, answers: AnswerModel, of_one_kind: Sequence[OneKind]
+) -> float:
+    """Return the energy that groups have less if features alone show another number of them.
+
+    A few answers do not tell the number. Any number of answers "different" does not: each wrong one
+    is explained by one more group.
+    """
+    far, each = np.log(number / alone), answers.n_pairs / answers.n_samples
+    weight = NUMBER_WEIGHT / (1 + FADES * each) if each < MOST_FADED else 0.0
+    if far > 0 and any(one.are_all_different for one in of_one_kind):
+        weight = max(weight, WEIGHT_OF_MORE)
+    return float(weight * far**2)
 
 
 def energy_of_cuts(rows: Rows, answers: AnswerModel) -> Callable[[int], float]:

@@ -44,6 +44,11 @@ class OneKind:
     others: Labels
     """Random pairs, as near to each other as those with answers, (2, n_pairs)."""
 
+    @property
+    def are_all_different(self) -> bool:
+        """Whether all answers of everybody are "different"."""
+        return not self.are_same and self.annotators == slice(None)
+
     @classmethod
     def of_each(cls, rows: Rows, answers: AnswerModel) -> list[Self]:
         """Draw other pairs for everybody, or for each annotator whose answers are of one kind."""

@@ -38,7 +38,7 @@ from clew.cluster.correlation.correlation_clustering import CorrelationClusterin
 from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
-from clew.cluster.guided._granularity import energy_of_cuts
+from clew.cluster.guided._granularity import MOST_FADED, cost_of_number, energy_of_cuts
 from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import (
@@ -94,10 +94,6 @@ MOST_STARTING_GROUPS = 150
 MOST_STARTING_MEMBERSHIPS = 1_500_000
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
-#: Energy, in nats, that a number of groups has less for the squared log ratio to the number of the
-#: features alone, without answers; ``1 / FADES`` answers for each row halve it. With answers for a
-#: share of the rows of `MOST_FADED` or more it is not used.
-NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
 #: A partition with so many nats less than the best one is plausible: it would weigh .08 as much.
 PLAUSIBLE = 25.0
 #: Partitions with at most this many memberships are kept while a fit lasts.
@@ -241,10 +237,11 @@ class _Search:
         if self.categories is not None:
             of_values = self.categories.log_evidence(found.labels)
             found = replace(found, energy=found.energy + of_values)
-        each = self.answers.n_pairs / self.answers.n_samples
-        if self.alone is not None and each < MOST_FADED:
-            far = np.log(found.n_clusters / self.alone.n_clusters) ** 2
-            found = replace(found, energy=found.energy - NUMBER_WEIGHT / (1 + FADES * each) * far)
+        if self.alone is not None:
+            far = cost_of_number(
+                found.n_clusters, self.alone.n_clusters, self.answers, self._of_one_kind
+            )
+            found = replace(found, energy=found.energy - far)
         if self._energy_of_cuts is not None:
             found = replace(found, energy=found.energy - self._energy_of_cuts(found.n_clusters))
         for of_annotator in self._of_one_kind:
