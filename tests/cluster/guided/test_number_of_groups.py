@@ -13,6 +13,7 @@ from clew.cluster.guided._one_kind import OneKind
 from clew.cluster.guided._partitions import AnswerModel, Partition
 from clew.cluster.guided._result import range_of_numbers
 from clew.cluster.guided._search import _agreed, _probabilities_of_numbers
+from clew.constraints._closure import implied_partition
 from clew.exceptions import NoGroupsWarning
 from clew.metrics import adjusted_rand_score
 
@@ -48,6 +49,27 @@ def test_a_few_wrong_answers_different_make_few_groups(seed):
     answers = Constraints.from_pairs(cannot_link=apart, n_samples=178)
     found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert found.n_clusters_ <= 5
+    assert adjusted_rand_score(y, found.labels_) > 0.6
+
+
+def test_wrong_answers_same_that_connect_all_rows_do_not_join_them():
+    """They contradict no answer, so that all rows were implied to be one group."""
+    X, y = (of[:200] for of in load_digits(return_X_y=True))
+    together = Constraints.from_labels(y, 8_000, error=0.01, random_state=0).must_link[:800]
+    answers = Constraints.from_pairs(must_link=together, n_samples=200)
+    assert not implied_partition(answers).any()
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(y, found.labels_) > 0.95
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_few_answers_same_do_not_join_groups_of_features(seed):
+    """50 right ones made six and three groups of ten, .39 and .18."""
+    at = np.random.default_rng(1000 + seed).permutation(1797)[:200]
+    X, y = (of[at] for of in load_digits(return_X_y=True))
+    together = Constraints.from_labels(y, 2_000, random_state=seed).must_link[:50]
+    answers = Constraints.from_pairs(must_link=together, n_samples=200)
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert adjusted_rand_score(y, found.labels_) > 0.6
 
 

@@ -27,8 +27,9 @@ N_NUMBERS, MOST_GROUPS = 14, 150
 #: features alone, without answers; ``1 / FADES`` answers for each row halve it. With answers for a
 #: share of the rows of `MOST_FADED` or more it is not used.
 NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
-#: The same for more groups than the features', if all answers are "different", however many.
-WEIGHT_OF_MORE = 15.0
+#: The same however many answers there are, for more groups than the features' if all are
+#: "different", and for fewer if all are "same".
+WEIGHT_OF_ONE_KIND = 15.0
 #: With so many answers, half of what features have for numbers of groups is left out.
 FEW_ANSWERS = 6.0
 
@@ -38,13 +39,13 @@ def cost_of_number(
 ) -> float:
     """Return the energy that groups have less if features alone show another number of them.
 
-    A few answers do not tell the number. Any number of answers "different" does not: each wrong one
-    is explained by one more group.
+    A few answers do not tell the number. Nor does any number of answers of one kind: one more group
+    explains each wrong "different", and one less each wrong "same".
     """
     far, each = np.log(number / alone), answers.n_pairs / answers.n_samples
     weight = NUMBER_WEIGHT / (1 + FADES * each) if each < MOST_FADED else 0.0
-    if far > 0 and any(one.are_all_different for one in of_one_kind):
-        weight = max(weight, WEIGHT_OF_MORE)
+    if any(one.are_everybodys and one.are_same == (far < 0) for one in of_one_kind):
+        weight = max(weight, WEIGHT_OF_ONE_KIND)
     return float(weight * far**2)
 
 

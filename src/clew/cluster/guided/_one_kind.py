@@ -45,9 +45,9 @@ class OneKind:
     """Random pairs, as near to each other as those with answers, (2, n_pairs)."""
 
     @property
-    def are_all_different(self) -> bool:
-        """Whether all answers of everybody are "different"."""
-        return not self.are_same and self.annotators == slice(None)
+    def are_everybodys(self) -> bool:
+        """Whether nobody gave another answer."""
+        return self.annotators == slice(None)
 
     @classmethod
     def of_each(cls, rows: Rows, answers: AnswerModel) -> list[Self]:
