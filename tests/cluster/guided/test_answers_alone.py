@@ -389,3 +389,11 @@ def test_forced_choices_between_three_groups_are_not_doubted_however_the_answers
         model = GuidedClustering(n_clusters, random_state=0).fit(constraints=known)
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert (model.answer_posterior_.odd_one_out[is_open] < 0.1).all()
+
+
+def test_no_probability_is_rounded_above_one():
+    """Four rows in one group had 1 + 2e-16, which sessions refuse."""
+    answers = Constraints(4, pairs=[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 2, 1)])
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert model.n_clusters_ == 1
+    assert model.probabilities_.max() <= 1

@@ -357,7 +357,7 @@ def memberships_of(model: CorrelationClustering) -> Any:
     # A row of a group may also belong to none.
     none = np.where(is_alone, -np.inf, np.log(concentration))
     found = softmax(np.column_stack([logs, none]), axis=1)
-    return found[:, :-1] + found[:, -1:] / n_clusters
+    return np.minimum(found[:, :-1] + found[:, -1:] / n_clusters, 1.0)  # no rounding above 1
 
 
 def errors_of_identities(answers: Constraints, model: CorrelationClustering) -> AnswerErrors:

@@ -273,7 +273,8 @@ class _Fitting:
             return self.to_graded_answers(prepared.X)
         implied = self._implied()
         if implied is not None and not implied.any():
-            implied = None  # answers "same" alone, any of which may be wrong
+            # Answers "same" alone, any of which may be wrong, unless they are about all pairs.
+            implied = implied if alone.are_all_pairs_asked(self.answers) else None
         if implied is None and not more and self.answers.n_samples <= FEW_ROWS:
             with silenced():
                 without = self.to_features()
