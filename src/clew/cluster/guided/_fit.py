@@ -272,9 +272,9 @@ class _Fitting:
         if not self.are_about_pairs and self._are_graded(prepared.X, fit):
             return self.to_graded_answers(prepared.X)
         implied = self._implied()
-        if implied is not None and not implied.any():
-            # Answers "same" alone, any of which may be wrong, unless they are about all pairs.
-            implied = implied if alone.are_all_pairs_asked(self.answers) else None
+        is_one = implied is not None and not implied.any()
+        if is_one and not alone.are_all_pairs_asked(self.answers):
+            implied = None  # answers "same" alone, any of which may be wrong
         if implied is None and not more and self.answers.n_samples <= FEW_ROWS:
             with silenced():
                 without = self.to_features()

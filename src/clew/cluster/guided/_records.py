@@ -256,7 +256,9 @@ def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
         return True
     apart = np.abs(rows[sample[is_clear]] - rows[neighbors[is_clear, 1]])
     is_repeated = (apart <= LEAST_APART * rows.std(axis=0)).mean(axis=0) > MOST_EQUAL
-    return not is_repeated.any() or is_repeated.all() or are_groups_tiny(rows[:, ~is_repeated])
+    return (
+        not is_repeated.any() or is_repeated.all() or are_groups_tiny(rows[:, ~is_repeated], seed)
+    )
 
 
 def answers_join_far_rows(near: NearRows, known: Constraints) -> bool:

@@ -411,8 +411,9 @@ def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> lis
         return []
     most, X = (MOST_STARTING_GROUPS, rows.X) if rows.has_features else (answers.n_samples, None)
     models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
+    pairs = answers.as_pairs()
     with silenced():
-        each = (one.fit(X, constraints=answers.as_pairs()).labels_ for one in models)
+        each = (one.fit(X, constraints=pairs).labels_ for one in models)
         return [label for label in each if label.max() < most]
 
 
