@@ -84,6 +84,24 @@ def test_answers_and_the_next_questions_in_one_request(api: Any) -> None:
     assert len(reply["held"]) == 4
 
 
+def test_an_answer_counts_though_others_count_just_before_it(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts read while an answer is being stored lack it; they are not kept."""
+    ann, bo, kind = api(), api("Bo"), type(api.site.store)
+    (first, *_), store_it = lease(ann), kind.answer_and_lease
+
+    def after_others_counted(*args: Any) -> Any:
+        monkeypatch.setattr("clew.web.results.COUNTED_FOR", -1.0)
+        assert bo.get(f"{api.site.url}/ask").status_code == 200
+        monkeypatch.setattr("clew.web.results.COUNTED_FOR", 60.0)
+        return store_it(*args)
+
+    monkeypatch.setattr(kind, "answer_and_lease", after_others_counted)
+    reply = ann.post("/answers", json={"answers": [answer_to(first)], "n": 1}).json()
+    assert (reply["n_answered"], reply["n_mine"]) == (1, 1)
+
+
 def test_undo_appends_and_asks_the_same_again(api: Any) -> None:
     """A retraction in a batch, an answer to the same question by the id of the first, and DELETE."""  # noqa: E501
     ann = api()

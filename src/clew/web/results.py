@@ -143,14 +143,18 @@ class Results:
             return self._counts[1]
 
     def add(self, name: str, n_answers: int, n_entries: int, since: float) -> None:
-        """Count what a person stored after a moment, unless the counts are newer than that."""
+        """Count what a person stored after a moment; counts begun since then are made again."""
         with self._lock:
-            if self._counts is not None and self._counts[0] < since:
-                at, counts = self._counts
-                n, last = counts.n_answers + n_answers, counts.last_seq + n_entries
-                mine = {name: counts.by_annotator.get(name, 0) + n_answers}
-                people = {**counts.by_annotator, **mine}
-                self._counts = at, replace(counts, n_answers=n, last_seq=last, by_annotator=people)
+            if self._counts is None:
+                return
+            at, counts = self._counts
+            if at >= since:  # they may have been read before these entries were in the log
+                self._counts = None
+                return
+            n, last = counts.n_answers + n_answers, counts.last_seq + n_entries
+            mine = {name: counts.by_annotator.get(name, 0) + n_answers}
+            people = {**counts.by_annotator, **mine}
+            self._counts = at, replace(counts, n_answers=n, last_seq=last, by_annotator=people)
 
     def doubts(self) -> list[Doubt]:
         """Return the entries that look wrong and stand, the most doubtful first."""
