@@ -9,7 +9,7 @@ from tests.reference import belief_propagation as reference
 from clew import Constraints
 from clew.answers import ANSWER_WORDS, DONT_KNOW
 from clew.cluster.dcrc._em import AnsweredRows
-from clew.cluster.guided._partitions import TiedRows
+from clew.cluster.guided._answer_model import TiedRows
 from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.kernels.sparse_memberships import propagate_sparse_beliefs, shared_probabilities
 from clew.trust import ConfusionMatrices

@@ -434,7 +434,7 @@ def uniform_matrix(kind: Kind, error: float) -> Floats:
 
 def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
     """Prior mean, (n_outcomes, n_labels): uniform, without labels hardly ever used."""
-    matrix, is_unused = uniform_matrix(kind, error), _is_unused(kind, weights)
+    matrix, is_unused = uniform_matrix(kind, error), is_unused_label(kind, weights)
     if kind == "pair" or not is_unused.any():
         return matrix
     used = matrix + TINY  # with error 0, dropping the correct label leaves a row of zeros
@@ -444,7 +444,7 @@ def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
     return used
 
 
-def _is_unused(kind: Kind, weights: Floats) -> NDArray[np.bool_]:
+def is_unused_label(kind: Kind, weights: Floats) -> NDArray[np.bool_]:
     """Find the labels "none differs" and don't-know that are (nearly) never given."""
     is_unused = weights < RARE * weights.sum()
     is_unused[: N_POSITIONS[kind]] = False
@@ -456,7 +456,7 @@ def forced_choice_kinds(known: Constraints) -> set[Kind]:
     return {
         table.kind
         for table in known.tables
-        if table.kind != "pair" and _is_unused(table.kind, label_weights(table))[-1]
+        if table.kind != "pair" and is_unused_label(table.kind, label_weights(table))[-1]
     }
 
 

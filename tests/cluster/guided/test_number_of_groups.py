@@ -8,9 +8,10 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.neighbors import NearestNeighbors
 
 from clew import Constraints, GuidedClustering
+from clew.cluster.guided._answer_model import AnswerModel
 from clew.cluster.guided._features import Rows
 from clew.cluster.guided._one_kind import OneKind
-from clew.cluster.guided._partitions import AnswerModel, Partition
+from clew.cluster.guided._partitions import Partition
 from clew.cluster.guided._result import range_of_numbers
 from clew.cluster.guided._search import _agreed, _probabilities_of_numbers
 from clew.constraints._closure import implied_partition

@@ -19,10 +19,11 @@ from clew._warnings import silenced
 from clew.answers import DONT_KNOW, ORIGINS
 from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._answer_model import AnswerModel, Habits
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._errors import AnswerErrors, errors_given_labels
 from clew.cluster.guided._features import N_NEIGHBORS, Rows
-from clew.cluster.guided._partitions import AnswerModel, Floats, Labels, renumbered
+from clew.cluster.guided._partitions import SETTINGS, Floats, Labels, renumbered
 from clew.cluster.guided._search import Groups, numbers_to_cut
 from clew.cluster.guided._smoothers import NeighborSmoother, ShareSmoother, Smoother
 from clew.constraints import AnswerTable, Constraints
@@ -47,6 +48,8 @@ SPACES = (Space("tste", 8), Space("distance", 4), Space("tste", 8, "ridge"))
 N_SEEDS, N_INIT = 3, 5
 #: Slopes of a space are divided by the temperature that explains held-out answers best.
 TEMPERATURES = (1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
+#: Rows may be in other groups than they seem to be: factors of the error rate, likewise.
+ERROR_FACTORS = (1.0, 2.0, 4.0)
 #: Answers are graded if a space predicts held-out ones better than groups do by so many nats;
 #: of fewer answers this is not asked.
 LEAST_LEAD, FEWEST_ANSWERS = 4.0, 10
@@ -130,13 +133,19 @@ def log_likelihood_in_space(space: OrdinalEmbedding, answers: Constraints) -> fl
 
 
 def log_likelihood_in_groups(groups: Groups, answers: Constraints) -> float:
-    """Log-likelihood of held-out answers, given the groups and the mean error rate."""
+    """Log-likelihood of held-out answers, given the groups, at the best of some error rates."""
     model = AnswerModel(answers)
     error = float(np.mean([one.error.mean() for one in groups.partitions]))
+    wavering, openness = np.mean([one.habits for one in groups.partitions], axis=0)
     outcomes = model.outcomes(groups.probabilities[model.row_of_end])
-    wavering = np.mean([one.wavering for one in groups.partitions], axis=0)
-    likelihoods = model.likelihoods(np.full(model.n_annotators, error), wavering)
-    return float(model.weights @ np.log(model.wrong(outcomes, likelihoods)[0]))
+    outcomes = model.of_chosen(outcomes, openness)
+    habits = Habits(wavering, np.ones_like(openness))
+    found = []
+    for factor in ERROR_FACTORS:
+        rates = np.full(model.n_annotators, min(factor * error, SETTINGS.error_bounds[1]))
+        given = model.wrong(outcomes, model.likelihoods(rates, habits))[0]
+        found.append(float(model.weights @ np.log(given)))
+    return max(found)
 
 
 def gain_of_dont_knows(groups: Groups, answers: Constraints) -> float:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clew.answers import DONT_KNOW
-from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Floats
+from clew.cluster.guided._answer_model import AnswerModel
+from clew.cluster.guided._partitions import SETTINGS, Floats
 from clew.constraints import AnswerTable, Constraints
 from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
@@ -128,7 +129,7 @@ def errors_given_groups(
     for _ in range(N_ROUNDS):
         wrong = model.wrong(outcomes, likelihoods)[1]
         error = model.error_rates(wrong, SETTINGS)
-        likelihoods = model.likelihoods(error, model.wavering(outcomes, likelihoods))
+        likelihoods = model.likelihoods(error, model.habits(outcomes, likelihoods))
     joints = [of * likelihood for of, likelihood in zip(outcomes, likelihoods, strict=True)]
     return judged_answers(answers, model, wrong, outcomes, joints)
 

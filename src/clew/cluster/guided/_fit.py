@@ -1,7 +1,7 @@
 """Guided clustering of all rows: which evidence there is decides which model explains it.
 
-- Features and answers: one model of groups, see `_search`. Answers about three rows that depend on
-  degrees of likeness, which no groups predict, are explained by spaces instead, see `_alone`.
+- Features and answers: one model of groups, see `_search`. If features tell nothing, answers about
+  three rows may depend on degrees of likeness: spaces explain them instead, see `_alone`.
 - Answers alone: the same model over spaces of the answers; or many small groups of matches.
 - Features alone: an average of base clusterings, see `_unconstrained`.
 """
@@ -23,6 +23,7 @@ from clew._parallel import Progress, ProgressReport
 from clew._warnings import silenced, warn
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided import _alone as alone
+from clew.cluster.guided._answer_model import AnswerModel
 from clew.cluster.guided._continued import FittedState, Tree
 from clew.cluster.guided._errors import (
     AnswerErrors,
@@ -34,14 +35,7 @@ from clew.cluster.guided._errors import (
     without_many_repeats,
 )
 from clew.cluster.guided._features import Prepared, Rows
-from clew.cluster.guided._partitions import (
-    SETTINGS,
-    AnswerModel,
-    Floats,
-    Labels,
-    log_prediction,
-    refined,
-)
+from clew.cluster.guided._partitions import SETTINGS, Floats, Labels, log_prediction, refined
 from clew.cluster.guided._pool import Member, checked_members, is_default, supports_of
 from clew.cluster.guided._result import (
     Alternative,
@@ -269,8 +263,6 @@ class _Fitting:
                 prepared, answers, number, self.seed, self.model.n_jobs, self.step, more
             )
 
-        if not self.are_about_pairs and self._are_graded(prepared.X, fit):
-            return self.to_graded_answers(prepared.X)
         implied = self._implied()
         is_one = implied is not None and not implied.any()
         if is_one and not alone.are_all_pairs_asked(self.answers):
@@ -282,9 +274,12 @@ class _Fitting:
                 why = "no answer contradicts the groups of the features"
                 return without._replace(regime=Regime("both", why))
         groups = fit(self.answers)
+        found = self._of_groups(groups, prepared, implied)
+        is_asked = not self.are_about_pairs and found.regime == "answers"
+        if is_asked and self._are_graded(prepared.X, fit):
+            return self.to_graded_answers(prepared.X)
         by_features = _without_answers(prepared, groups)
         are_reversed = warn_of_reversed_answers(by_features, self.informative)
-        found = self._of_groups(groups, prepared, implied)
         if number is None and implied is None and not are_reversed:
             self._warn_of_one_group(groups.labels)
         if implied is not None or more:
@@ -518,7 +513,7 @@ def _errors_of(groups: Groups, answers: Constraints) -> AnswerErrors:
     outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
     joints = [np.zeros_like(of) for of in outcomes]
     for weight, one in zip(groups.weights, groups.partitions, strict=True):
-        for at, likelihood in enumerate(model.likelihoods(one.error, one.wavering)):
+        for at, likelihood in enumerate(model.likelihoods(one.error, one.habits)):
             joint = one.outcomes[at] * likelihood
             outcomes[at] += weight * one.outcomes[at]
             joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster
 from scipy.special import xlogy
 
+from clew.cluster.guided._answer_model import AnswerModel
 from clew.cluster.guided._features import Rows
 from clew.cluster.guided._one_kind import OneKind
-from clew.cluster.guided._partitions import SETTINGS, AnswerModel, mean_prediction, renumbered
+from clew.cluster.guided._partitions import SETTINGS, mean_prediction, renumbered
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ N_NUMBERS, MOST_GROUPS = 14, 150
 #: share of the rows of `MOST_FADED` or more it is not used.
 NUMBER_WEIGHT, FADES, MOST_FADED = 40.0, 40.0, 0.1
 #: The same however many answers there are, for more groups than the features' if all are
-#: "different", and for fewer if all are "same".
+#: "different", and for fewer if all are "same", or about three rows without a don't-know.
 WEIGHT_OF_ONE_KIND = 15.0
 #: With so many answers, half of what features have for numbers of groups is left out.
 FEW_ANSWERS = 6.0
@@ -40,11 +41,13 @@ def cost_of_number(
     """Return the energy that groups have less if features alone show another number of them.
 
     A few answers do not tell the number. Nor does any number of answers of one kind: one more group
-    explains each wrong "different", and one less each wrong "same".
+    explains each wrong "different", and one less each wrong "same", or leaves it open which of
+    three rows stands out.
     """
     far, each = np.log(number / alone), answers.n_pairs / answers.n_samples
     weight = NUMBER_WEIGHT / (1 + FADES * each) if each < MOST_FADED else 0.0
-    if any(one.are_everybodys and one.are_same == (far < 0) for one in of_one_kind):
+    are_of_one_kind = any(one.are_everybodys and one.are_same == (far < 0) for one in of_one_kind)
+    if are_of_one_kind or (far < 0 and answers.are_forced):
         weight = max(weight, WEIGHT_OF_ONE_KIND)
     return float(weight * far**2)
 

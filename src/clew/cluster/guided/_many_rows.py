@@ -24,11 +24,11 @@ from clew.cluster.guided._anchors import (
     link_rows,
     row_memberships,
 )
+from clew.cluster.guided._answer_model import TiedRows
 from clew.cluster.guided._cuts import ward_of
 from clew.cluster.guided._errors import AnswerErrors, errors_given_groups, informative_answers
 from clew.cluster.guided._features import FeatureSpace, Prepared
 from clew.cluster.guided._learned_cut import Merges, cut_by_answers
-from clew.cluster.guided._partitions import TiedRows
 from clew.cluster.guided._pool import is_default
 from clew.cluster.guided._result import GuidedResult, Regime
 from clew.cluster.guided._row_blocks import (

@@ -13,17 +13,15 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from clew.answers import DIFFERENT, SAME
-from clew.cluster.guided._features import Prepared, Rows
-from clew.cluster.guided._partitions import AnswerModel
+from clew.cluster.guided._answer_model import AnswerModel
+from clew.cluster.guided._features import Rows
+from clew.cluster.guided._other_questions import other_questions
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-#: Answers whose distances are read, rows that other pairs are drawn from, and pairs for each.
-N_ANSWERS, N_ROWS, N_PAIRS = 200, 100, 20
 #: Smallest number of answers of one annotator, and share of all, unless all are of one kind.
 LEAST, LEAST_SHARE = 20, 0.05
 #: Prior probability that only answers of one kind were recorded.
@@ -62,10 +60,7 @@ class OneKind:
 
     @classmethod
     def _of(cls, rows: Rows, answers: AnswerModel, annotators: slice) -> Self | None:
-        """Draw other pairs; None if the answers are of several kinds, or none.
-
-        Time O(n d), memory O(n), for 300 rows.
-        """
+        """Draw other pairs; None if the answers are of several kinds, or none."""
         chosen = np.arange(answers.n_annotators)[annotators]
         own = [(table, np.isin(table.annotators, chosen)) for table in answers.tables]
         own = [(table, is_own) for table, is_own in own if is_own.any()]
@@ -73,19 +68,9 @@ class OneKind:
         if kinds not in ({("pair", SAME)}, {("pair", DIFFERENT)}):
             return None
         ((table, is_own),) = own
-        rng, n = np.random.RandomState(0), answers.n_samples
-        first = rng.randint(n, size=min(N_ROWS, n)).repeat(N_PAIRS)
-        if rows.has_features:
-            pairs = table.rows[is_own]
-            rank = _ranks(rows, pairs[:: -(-len(pairs) // N_ANSWERS)])
-            order = _distances(rows, first[::N_PAIRS]).argsort(axis=1, kind="stable")
-            second = order[np.arange(len(first)) // N_PAIRS, rng.choice(rank, len(first))]
-        else:
-            second = (first + rng.randint(1, n, len(first))) % n
+        others = other_questions(rows, table.rows[is_own]).T
         are_same = kinds == {("pair", SAME)}
-        return cls(
-            annotators, are_same, float(table.weights[is_own].sum()), np.stack([first, second])
-        )
+        return cls(annotators, are_same, float(table.weights[is_own].sum()), others)
 
     def log_evidence(self, label: Labels, error: Floats) -> float:
         """Log-probability of the choice of pairs, in nats, given groups and error rates."""
@@ -96,20 +81,3 @@ class OneKind:
         return float(
             np.logaddexp(np.log1p(-PRIOR), np.log(PRIOR) - WEIGHT * self.total * log_share)
         )
-
-
-def _ranks(rows: Rows, pairs: Labels) -> Labels:
-    """Rank of each second row among those near the first one, which has rank 0, (n_pairs,)."""
-    distance = _distances(rows, pairs[:, 0])
-    own = np.take_along_axis(distance, pairs[:, 1:], axis=1)
-    return np.asarray((distance < own).sum(axis=1))
-
-
-def _distances(rows: Rows, chosen: Labels) -> Floats:
-    """Distances of chosen rows to all, -1 to themselves, (n_chosen, n_samples)."""
-    if isinstance(rows, Prepared) and rows.distances is not None:
-        distances = rows.distances[chosen].astype(np.float64)
-    else:
-        distances = cdist(rows.X[chosen], rows.X)
-    distances[np.arange(len(chosen)), chosen] = -1.0  # also where rows repeat
-    return np.asarray(distances)

@@ -2,7 +2,7 @@
 
 A partition's state is the probability of each group for each row, the error rate of each annotator,
 and the weights of the smoothers. It follows answers through their likelihood alone, so it does not
-matter how questions were chosen.
+matter how questions were chosen; but see `Habits` for answers about three rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax, xlogy
 
-from clew.answers import CODES, DONT_KNOW, SAME, Kind
+from clew.cluster.guided._answer_model import AnswerModel, Habits
 from clew.cluster.guided._gaps import (
     GroupsOfPieces,
     PartsApart,
@@ -26,25 +26,10 @@ from clew.cluster.guided._gaps import (
     without_group,
 )
 from clew.cluster.guided._smoothers import Smoother
-from clew.constraints import AnswerTable, Constraints
-from clew.kernels.belief_propagation import AnswerFactors, propagate_beliefs, update_all_messages
-from clew.trust import ConfusionMatrices
-from clew.trust._outcomes import (
-    IS_DETERMINED,
-    OTHERS,
-    OUTCOMES,
-    TRUE_LABEL,
-    answer_likelihoods,
-    informative_tables,
-    outcomes_of_rows,
-)
-from clew.trust.annotators import forced_choice_kinds, prior_matrix
+from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-
-#: Beta prior of the share of don't-knows among answers about three rows of which one stands out.
-WAVERING_PRIOR = 0.5, 20.0
 
 
 @dataclass(frozen=True)
@@ -116,222 +101,6 @@ class Settings:
 SETTINGS = Settings()
 
 
-class TiedRows:
-    """Answers as ties between rows, with their likelihoods given the annotators' error rates."""
-
-    def __init__(self, answers: Constraints, confusion: ConfusionMatrices) -> None:
-        self.tables = informative_tables(answers, with_dont_know_pairs=False)
-        factors = [
-            answer_likelihoods(confusion, table, answers) @ OUTCOMES[table.kind]
-            for table in self.tables
-        ]
-        self.n_samples = answers.n_samples
-        self.ties, self.row_of_end, self.ends = ties(self.tables, factors, answers.n_samples)
-
-
-class AnswerModel:
-    """Answers of all kinds as factors between rows, given the error rate of each annotator."""
-
-    def __init__(self, answers: Constraints) -> None:
-        self.tables = informative_tables(answers, with_dont_know_pairs=False)
-        self.n_samples, self.n_annotators = answers.n_samples, max(len(answers.annotators), 1)
-        empty = [np.zeros((len(table), 5)) for table in self.tables]
-        self._factors, self.row_of_end, self.ends = ties(self.tables, empty, self.n_samples)
-        self.weights = np.concatenate([table.weights for table in self.tables])
-        self.annotators = np.concatenate([table.annotators for table in self.tables])
-        self.is_definite = np.concatenate([table.answers != DONT_KNOW for table in self.tables])
-        forced = forced_choice_kinds(answers)
-        self._label_weights = {
-            table.kind: np.bincount(
-                table.answer_index, table.weights, len(CODES[table.kind])
-            ).astype(np.float64)
-            for table in self.tables
-        }
-        self._is_wrong = [TRUE_LABEL[t.kind] != t.answer_index[:, None] for t in self.tables]
-        for at, table in enumerate(self.tables):
-            if table.kind in forced:  # no answer to an open question is wrong
-                self._is_wrong[at] &= IS_DETERMINED[table.kind]
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-    @property
-    def n_pairs(self) -> float:
-        """Number of answers about pairs; others count by their rows."""
-        return len(self.row_of_end) / 2
-
-    def called_same(self) -> tuple[Labels, Floats]:
-        """Pairs of rows called the same, (m, 2), and the weights of these answers, (m,)."""
-        chosen = [
-            (table.rows[is_same], table.weights[is_same])
-            for table in self.tables
-            if table.kind == "pair" and (is_same := table.answers == SAME).any()
-        ]
-        if not chosen:
-            return np.empty((0, 2), np.int64), np.empty(0)
-        rows, weights = zip(*chosen, strict=True)
-        return np.concatenate(rows), np.concatenate(weights)
-
-    def likelihoods(self, error: Floats, wavering: Floats | None = None) -> list[Floats]:
-        """Probability of each answer given each outcome, by kind; see also `wavering`."""
-        found: list[Floats] = []
-        wavering = self.first_wavering if wavering is None else wavering
-        for at, table in enumerate(self.tables):
-            kind = table.kind
-            if kind == "pair":  # of two answers, not three labels
-                right, wrong = 1 - error[table.annotators], error[table.annotators]
-                is_same = (table.answers == SAME)[:, None]
-                one, other = np.column_stack([right, wrong]), np.column_stack([wrong, right])
-                found.append(np.where(is_same, one, other))
-                continue
-            matrices = np.stack([self._matrix(kind, float(e), float(wavering[at])) for e in error])
-            found.append(matrices[table.annotators, :, table.answer_index])
-        return found
-
-    def dont_know(self, outcomes: Sequence[Floats], error: float) -> list[Floats]:
-        """Probability that each answer is don't-know, by kind; 0 for pairs, (m,)."""
-        found = []
-        wavering = self.wavering(outcomes, self.likelihoods(np.full(self.n_annotators, error)))
-        for at, (table, of) in enumerate(zip(self.tables, outcomes, strict=True)):
-            if table.kind == "pair":
-                found.append(np.zeros(len(table)))
-                continue
-            matrix = self._matrix(table.kind, error, float(wavering[at]))
-            found.append(of @ matrix[:, CODES[table.kind].index(DONT_KNOW)])
-        return found
-
-    def _matrix(self, kind: Kind, error: float, wavering: float) -> Floats:
-        """Probability of each label given each outcome, (n_outcomes, n_labels)."""
-        matrix = prior_matrix(kind, error, self._label_weights[kind])
-        at = CODES[kind].index(DONT_KNOW)
-        for outcome in np.flatnonzero(IS_DETERMINED[kind]).tolist():
-            share = matrix[outcome, at]
-            if wavering > share:
-                matrix[outcome] *= (1 - wavering) / (1 - share)
-                matrix[outcome, at] = wavering
-        return matrix
-
-    @property
-    def first_wavering(self) -> Floats:
-        """A sixth of the share of don't-knows, by kind; 0 for pairs, which come first."""
-        of_kinds = ((self._label_weights[of.kind][-1], of.weights.sum()) for of in self.tables[1:])
-        return np.array([0.0, *(said / max(total, 1e-12) / 6 for said, total in of_kinds)])
-
-    def wavering(self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]) -> Floats:
-        """How often people say don't-know though one row stands out, by kind, (n_kinds,)."""
-        found = np.zeros(len(self.tables))
-        a, b = WAVERING_PRIOR
-        for at, table in enumerate(self.tables):
-            is_unknown = table.answers == DONT_KNOW
-            if table.kind != "pair" and is_unknown.any():
-                joint = outcomes[at] * likelihoods[at]
-                is_known = joint[:, IS_DETERMINED[table.kind]].sum(axis=1)
-                known = table.weights * is_known / np.maximum(joint.sum(axis=1), 1e-12)
-                found[at] = (a + known[is_unknown].sum()) / (a + b + known.sum())
-        return found
-
-    def factors(self, likelihoods: Sequence[Floats]) -> AnswerFactors:
-        """Coefficients of the answers' likelihoods at each of their ends."""
-        shape = len(self.row_of_end)
-        constant, first, second, rest, both = (np.zeros(shape) for _ in range(5))
-        for table, ends, likelihood in zip(self.tables, self.ends, likelihoods, strict=True):
-            of_shared = likelihood @ OUTCOMES[table.kind]
-            for position, place in enumerate(ends):
-                _, _, by_first, by_second = OTHERS[position]
-                constant[place], both[place] = of_shared[:, 0], of_shared[:, 4]
-                first[place], second[place] = of_shared[:, by_first], of_shared[:, by_second]
-                rest[place] = of_shared[:, 6 - by_first - by_second]
-        return self._factors._replace(
-            constant=constant, by_first=first, by_second=second, by_rest=rest, by_both=both
-        )
-
-    def outcomes(self, cavity: NDArray[np.floating]) -> list[Floats]:
-        """Probability of each outcome given all other answers, by kind, (m, n_outcomes)."""
-        return [
-            outcomes_of_rows(table.kind, cavity, ends.T)
-            for table, ends in zip(self.tables, self.ends, strict=True)
-        ]
-
-    def wrong(
-        self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]
-    ) -> tuple[Floats, Floats]:
-        """Probability of each answer given all others, and that it is wrong given all, (m,)."""
-        given, wrong = [], []
-        for of, likelihood, is_wrong in zip(outcomes, likelihoods, self._is_wrong, strict=True):
-            joint = of * likelihood
-            whole = np.maximum(joint.sum(axis=1), 1e-12)
-            given.append(whole)
-            wrong.append((joint * is_wrong).sum(axis=1) / whole)
-        return np.concatenate(given), np.concatenate(wrong)
-
-    def error_rates(self, wrong: Floats, settings: Settings) -> Floats:
-        """Error rate of each annotator, shrunk toward that of all, (n_annotators,)."""
-        weights = self.weights * self.is_definite
-        a, b = settings.error_prior
-        mean = (a - 0.5 + weights @ wrong) / (a + b - 1 + weights.sum())
-        if self.n_annotators == 1:
-            return np.asarray(np.clip(np.array([mean]), *settings.error_bounds))
-        n = self.n_annotators
-        totals = np.bincount(self.annotators, weights * wrong, n) + settings.pooling * mean
-        counts = np.bincount(self.annotators, weights, n) + settings.pooling
-        low, high = settings.error_bounds
-        if mean < 0.5:  # some may answer the other way round, but not for most of the answers
-            high = settings.swapped_bound
-        return np.asarray(np.clip(totals / counts, low, high))
-
-    def evidence(self, labels: Labels, error: Floats) -> Floats:
-        """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""
-        n_groups = int(labels.max()) + 1
-        total = np.zeros((n_groups, n_groups))
-        for table in self.tables:
-            if table.kind == "pair":
-                rate = error[table.annotators]
-                odds = np.log((1 - rate) / rate) * table.weights
-                odds[table.answers != SAME] *= -1
-                first, second = labels[table.rows].T
-                np.add.at(total, (first, second), odds)
-        return total + total.T
-
-
-def ties(
-    tables: list[AnswerTable], factors: list[Floats], n_rows: int
-) -> tuple[AnswerFactors, NDArray[np.int64], list[NDArray[np.int64]]]:
-    """List the ends of all answers by row; also the row of each end, and the ends of each table."""
-    parts, ends = [], []
-    first_end = 0
-    for of_kind, factor in zip(tables, factors, strict=True):
-        m, size = of_kind.rows.shape
-        end = first_end + np.arange(size * m).reshape(size, m)
-        ends.append(end)
-        first_end += size * m
-        for position in range(size):
-            one, other, by_one, by_other = OTHERS[position]
-            is_pair = size == 2
-            rest = 6 - by_one - by_other  # the one of columns 1, 2 and 3 that is not used
-            parts.append(
-                np.column_stack([
-                    of_kind.rows[:, position],
-                    end[one],
-                    np.full(m, -1) if is_pair else end[other],
-                    factor[:, 0],
-                    factor[:, by_one],
-                    factor[:, by_other],
-                    factor[:, rest],
-                    factor[:, 4],
-                    of_kind.weights,
-                ])
-            )  # fmt: skip
-    table = np.concatenate(parts)
-    row = table[:, 0].astype(np.int64)
-    order = np.argsort(row, kind="stable")
-    place = np.empty(len(order) + 1, np.int64)
-    place[order], place[-1] = np.arange(len(order)), -1
-    first, second = place[table[order, 1:3].astype(np.int64)].T.copy()
-    start = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int64)
-    factors_by_row = AnswerFactors(start, first, second, *table[order, 3:].T.copy())
-    return factors_by_row, row[order], [place[of_table] for of_table in ends]
-
-
 @dataclass(frozen=True, eq=False)
 class Partition:
     """A refined partition."""
@@ -345,8 +114,7 @@ class Partition:
     """Memberships that features predict by smoothers which nothing was fitted to, likewise."""
     error: Floats
     """Error rate of each annotator."""
-    wavering: Floats
-    """See `AnswerModel.wavering`."""
+    habits: Habits
     outcomes: list[Floats]
     """See `AnswerModel.outcomes`."""
     wrong: Floats
@@ -383,7 +151,8 @@ def refined(
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
     entropy of the groups' sizes, by their weights; less a cost of each group, or, where most rows
-    are in parts far apart, of joining such parts, and a cost of groups that fall into pieces.
+    are in parts far apart, of joining such parts, and a cost of groups that fall into pieces; and
+    the evidence of which questions about three rows were asked, see `Habits`.
     Where there are `unfitted` smoothers, the same is added by their mean prediction, of those that
     predict best: discriminants and weights are fitted to the groups, and predict also those which
     a few wrong answers made.
@@ -397,11 +166,13 @@ def refined(
     rates = np.full(answers.n_annotators, settings.first_error) if error is None else error
     first = np.full(len(smoothers), settings.total_weight / len(smoothers))
     weights = first
-    likelihoods = answers.likelihoods(rates)
-    factors = answers.factors(likelihoods)
     is_many = len(answers.row_of_end) * n_groups > settings.max_doubles
     members: NDArray[np.floating] = q.astype(np.float32) if is_many else q
     cavity = members[answers.row_of_end]
+    likelihoods = answers.likelihoods(rates)
+    habits = answers.habits(answers.outcomes(cavity), likelihoods, q)
+    likelihoods = answers.likelihoods(rates, habits)
+    factors = answers.factors(likelihoods)
     messages = np.zeros_like(cavity)
     update_all_messages(factors, cavity, messages)
     for at in range(n_rounds):
@@ -416,8 +187,8 @@ def refined(
         )
         outcomes = answers.outcomes(cavity)
         rates = answers.error_rates(answers.wrong(outcomes, likelihoods)[1], settings)
-        wavering = answers.wavering(outcomes, likelihoods)
-        likelihoods = answers.likelihoods(rates, wavering)
+        habits = answers.habits(outcomes, likelihoods, q)
+        likelihoods = answers.likelihoods(rates, habits)
         factors = answers.factors(likelihoods)
         if np.abs(q - before).max() < settings.tol:
             break
@@ -439,6 +210,7 @@ def refined(
         + settings.row_weight * np.log((q * predicted).sum(axis=1)).sum()
         + coherent
         - size_factor * n * xlogy(share, share).sum()
+        + answers.log_choice(habits, q)
     )
     kept = np.unique(label)
     label = renumbered(label)
@@ -449,7 +221,7 @@ def refined(
         energy -= settings.weight_of_pieces(pieces) * pieces.nats_of(label)
     return Partition(
         q, label, predicted[:, kept], None if coherence is None else coherence[:, kept],
-        rates, wavering, outcomes, wrong, parts, pieces, float(energy),
+        rates, habits, outcomes, wrong, parts, pieces, float(energy),
     )  # fmt: skip
 
 

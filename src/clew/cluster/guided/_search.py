@@ -35,15 +35,16 @@ from clew._parallel import in_threads
 from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._answer_model import AnswerModel
 from clew.cluster.guided._cuts import Cuts, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
 from clew.cluster.guided._granularity import MOST_FADED, cost_of_number, energy_of_cuts
 from clew.cluster.guided._latent_classes import Categories
 from clew.cluster.guided._one_kind import OneKind
+from clew.cluster.guided._other_questions import other_questions
 from clew.cluster.guided._partitions import (
     SETTINGS,
-    AnswerModel,
     Floats,
     Labels,
     Partition,
@@ -135,7 +136,7 @@ def fit_groups(
     """Find the groups from scratch, a function of rows, answers, number and seed."""
     own = _starts(rows, answers, n_clusters, seed, n_jobs)
     starts = [of for of in (*own, *more_starts) if of] or [[np.arange(answers.n_samples)]]
-    model = AnswerModel(answers)
+    model = AnswerModel(answers, partial(other_questions, rows))
     alone = None if n_clusters is not None else _without_answers(rows, model, seed)
     if alone is not None:
         starts.append([alone.labels])
@@ -174,7 +175,7 @@ def continue_groups(
 ) -> Groups:
     """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
     categories = rows.categories if last.follow_classes else None
-    model = AnswerModel(answers)
+    model = AnswerModel(answers, partial(other_questions, rows))
     search = _Search(rows, model, n_clusters, n_jobs, lambda: None, categories, last.alone)
     rates = [
         one.error if len(one.error) == search.answers.n_annotators else None

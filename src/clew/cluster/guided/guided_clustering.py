@@ -179,9 +179,14 @@ class GuidedClustering(FittedGroups):
     none stands out; about a pair it is ignored. If the answers look random, the groups are those
     without answers.
 
+    If nobody says don't-know about three rows, questions may have been chosen so that there is an
+    answer, or people may have had to choose. Which it was is estimated: how much rarer questions
+    are of which groups leave the answer open than among others about rows as near.
+
     Answers about three rows are often graded: the nearer rows are, the more probable is an answer
-    that puts them together. If an `OrdinalEmbedding` predicts held-out answers better than groups
-    do by 4 nats, groups are an average of clusterings of such spaces.
+    that puts them together. If features tell nothing of the groups, or there are none, and an
+    `OrdinalEmbedding` predicts held-out answers better than groups do by 4 nats, groups are an
+    average of clusterings of such spaces.
 
     Without features, spaces of the answers take the place of features, with two exceptions if most
     answers are about pairs. If most questions were chosen by earlier answers (origin "asked"), the
