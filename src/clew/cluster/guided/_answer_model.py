@@ -22,7 +22,7 @@ from clew.trust._outcomes import (
     informative_tables,
     outcomes_of_rows,
 )
-from clew.trust.annotators import forced_choice_kinds, is_unused_label, prior_matrix
+from clew.trust.annotators import forced_choice_kinds, is_unused_label, label_weights, prior_matrix
 
 if TYPE_CHECKING:
     from clew.cluster.guided._partitions import Settings
@@ -80,12 +80,7 @@ class AnswerModel:
         self.annotators = np.concatenate([table.annotators for table in self.tables])
         self.is_definite = np.concatenate([table.answers != DONT_KNOW for table in self.tables])
         forced = forced_choice_kinds(answers)
-        self._label_weights = {
-            table.kind: np.bincount(
-                table.answer_index, table.weights, len(CODES[table.kind])
-            ).astype(np.float64)
-            for table in self.tables
-        }
+        self._label_weights = {table.kind: label_weights(table) for table in self.tables}
         self._is_unused = [is_unused_label(of, w) for of, w in self._label_weights.items()]
         self._is_open = [
             is_unused[TRUE_LABEL[kind]] & (kind in forced)
@@ -137,6 +132,13 @@ class AnswerModel:
             chosen = np.where(self._is_open[at], openness[at], 1.0)
             found.append(matrices[table.annotators, :, table.answer_index] * chosen)
         return found
+
+    def first_likelihoods(
+        self, error: Floats, cavity: NDArray[np.floating], memberships: Floats
+    ) -> list[Floats]:
+        """Likelihoods with habits as in given groups, which no answer has changed yet."""
+        habits = self.habits(self.outcomes(cavity), self.likelihoods(error), memberships)
+        return self.likelihoods(error, habits)
 
     def dont_know(self, outcomes: Sequence[Floats], error: float) -> list[Floats]:
         """Probability that each answer is don't-know, by kind; 0 for pairs, (m,)."""

@@ -18,6 +18,8 @@ Labels = NDArray[np.int64]
 #: Questions whose distances are read, and most rows that others are drawn for. With fewer, groups
 #: that have more of these rows would seem larger.
 N_QUESTIONS, N_ROWS = 200, 1_000
+#: Of many rows so few of these that no more distances are sorted, but at least 100.
+MOST_DISTANCES, FEWEST_ROWS = 5_000_000, 100
 #: Least number of questions that are drawn.
 N_DRAWN = 4_000
 
@@ -27,15 +29,16 @@ def other_questions(rows: Rows, asked: Labels) -> Labels:
 
     The first row is random; the others have the ranks, by distance to it, of those of a question
     that was asked. They are random, too, if there are no features. Time O(n d), memory O(n), for
-    1,200 rows.
+    300 rows, and more of few.
     """
     rng, n, size = np.random.RandomState(0), len(rows.X), asked.shape[1]
-    firsts = rng.permutation(n)[:N_ROWS]
+    firsts = rng.permutation(n)[: min(N_ROWS, max(MOST_DISTANCES // n, FEWEST_ROWS))]
     n_each = -(-N_DRAWN // len(firsts))
     first = firsts.repeat(n_each)
     if not rows.has_features:
-        steps = 1 + np.argsort(rng.random_sample((len(first), n - 1)), axis=1)[:, : size - 1]
-        return np.column_stack([first, (first[:, None] + steps) % n])
+        steps = np.stack([rng.randint(1, n - at, len(first)) for at in range(size - 1)])
+        steps[1:] += steps[1:] >= steps[0]  # no row twice in a question
+        return np.column_stack([first, *(first + steps) % n])
     rank = _ranks(rows, asked[:: -(-len(asked) // N_QUESTIONS)])
     order = _distances(rows, firsts).argsort(axis=1, kind="stable")
     ranks = rank[rng.choice(len(rank), len(first))]

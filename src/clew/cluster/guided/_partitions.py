@@ -164,14 +164,11 @@ def refined(
     q = np.full((n, n_groups), 0.1 / n_groups)
     q[np.arange(n), labels] += 0.9
     rates = np.full(answers.n_annotators, settings.first_error) if error is None else error
-    first = np.full(len(smoothers), settings.total_weight / len(smoothers))
-    weights = first
+    weights = first = np.full(len(smoothers), settings.total_weight / len(smoothers))
     is_many = len(answers.row_of_end) * n_groups > settings.max_doubles
     members: NDArray[np.floating] = q.astype(np.float32) if is_many else q
     cavity = members[answers.row_of_end]
-    likelihoods = answers.likelihoods(rates)
-    habits = answers.habits(answers.outcomes(cavity), likelihoods, q)
-    likelihoods = answers.likelihoods(rates, habits)
+    likelihoods = answers.first_likelihoods(rates, cavity, q)
     factors = answers.factors(likelihoods)
     messages = np.zeros_like(cavity)
     update_all_messages(factors, cavity, messages)
