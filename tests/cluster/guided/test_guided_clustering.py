@@ -87,6 +87,15 @@ def test_wrong_answers_do_little_harm(wine, fitted):
     assert np.mean([score(model, CULTIVARS) for model in models]) > without
 
 
+@pytest.mark.parametrize(("X", "y"), [(WINE, CULTIVARS), (IRIS, SPECIES)], ids=["wine", "iris"])
+def test_people_who_say_different_in_doubt_do_not_split_groups(X, y, fitted):
+    n = len(y)
+    i, j = Constraints.from_labels(y, 3 * n, random_state=0).pairs.T
+    says_same = (y[i] == y[j]) & (np.random.default_rng(0).random(len(i)) > 0.4)
+    model = fitted(X, Constraints(n, pairs=np.column_stack([i, j, says_same])))
+    assert score(model, y) > 0.95
+
+
 def test_without_answers_the_average_is_as_good_as_its_members(wine, iris):
     for model, y in ((wine[None], CULTIVARS), (iris[None], SPECIES)):
         pool = _default_members(model._fitted.prepared, 3, 0)

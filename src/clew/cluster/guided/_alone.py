@@ -136,10 +136,11 @@ def log_likelihood_in_groups(groups: Groups, answers: Constraints) -> float:
     """Log-likelihood of held-out answers, given the groups, at the best of some error rates."""
     model = AnswerModel(answers)
     error = float(np.mean([one.error.mean() for one in groups.partitions]))
-    wavering, openness = np.mean([one.habits for one in groups.partitions], axis=0)
+    of_each = (one.habits for one in groups.partitions)
+    wavering, openness, leaning = (np.mean(of, axis=0) for of in zip(*of_each, strict=True))
     outcomes = model.outcomes(groups.probabilities[model.row_of_end])
     outcomes = model.of_chosen(outcomes, openness)
-    habits = Habits(wavering, np.ones_like(openness))
+    habits = Habits(wavering, np.ones_like(openness), leaning)
     found = []
     for factor in ERROR_FACTORS:
         rates = np.full(model.n_annotators, min(factor * error, SETTINGS.error_bounds[1]))

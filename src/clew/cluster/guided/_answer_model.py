@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME
 from clew.constraints import AnswerTable, Constraints
@@ -35,6 +36,13 @@ WAVERING_PRIOR = 0.5, 20.0
 #: Answers by which the share of open questions is shrunk to that of others, the least openness, and
 #: the weight of the evidence of the choice.
 OPEN_PRIOR, LEAST_OPENNESS, WEIGHT_OF_CHOICE = 10.0, 0.02, 0.9
+#: Number of errors by which leanings are shrunk to 1, and bounds of error rates with them.
+LEANING_PRIOR, BOUNDS_OF_LEANING = 2.0, (0.003, 0.9)
+#: Nats that two rates must gain over one, and further ones with which half of a leaning is used.
+LEAST_GAIN, HALF_GAIN = 3.0, 6.0
+#: Right answers about pairs of either outcome in the prior of higher rates than one rate for all
+#: would be: else a few large groups, in which most pairs are missed, explain all answers.
+RIGHT_PRIOR = 60.0
 
 
 class Habits(NamedTuple):
@@ -50,6 +58,12 @@ class Habits(NamedTuple):
     openness: Floats
     """How probable open questions are beside the rest, relative to questions about random rows that
     are as near; 1 for pairs, and where people say don't-know."""
+    leaning: Floats
+    """Factors of everybody's error rate for pairs of one group, and of two, (2,).
+
+    Whoever says "different" in doubt misses many of the few pairs of one group, and is wrong about
+    few pairs in all. With one rate, each miss would be strong evidence and split a group.
+    """
 
 
 class TiedRows:
@@ -119,14 +133,13 @@ class AnswerModel:
     def likelihoods(self, error: Floats, habits: Habits | None = None) -> list[Floats]:
         """Probability of each answer given each outcome, by kind."""
         found: list[Floats] = []
-        wavering, openness = habits or self.first_habits
+        wavering, openness, leaning = habits or self.first_habits
         for at, table in enumerate(self.tables):
             kind = table.kind
             if kind == "pair":  # of two answers, not three labels
-                right, wrong = 1 - error[table.annotators], error[table.annotators]
-                is_same = (table.answers == SAME)[:, None]
-                one, other = np.column_stack([right, wrong]), np.column_stack([wrong, right])
-                found.append(np.where(is_same, one, other))
+                rate, is_slip = _slips(table, error)
+                rate = np.clip(rate[:, None] * leaning, *BOUNDS_OF_LEANING)
+                found.append(np.where(is_slip, rate, 1 - rate))
                 continue
             matrices = np.stack([self._matrix(at, float(e), float(wavering[at])) for e in error])
             chosen = np.where(self._is_open[at], openness[at], 1.0)
@@ -177,19 +190,25 @@ class AnswerModel:
         """A sixth of the share of don't-knows, and all questions as if their rows were random."""
         of_kinds = ((self._label_weights[of.kind][-1], of.weights.sum()) for of in self.tables[1:])
         wavering = [0.0, *(said / max(total, 1e-12) / 6 for said, total in of_kinds)]
-        return Habits(np.array(wavering), np.ones(len(self.tables)))
+        return Habits(np.array(wavering), np.ones(len(self.tables)), np.ones(2))
 
     def habits(
         self,
         outcomes: Sequence[Floats],
         likelihoods: Sequence[Floats],
         memberships: Floats | None = None,
+        error: Floats | None = None,
     ) -> Habits:
-        """Estimate habits; openness needs the memberships of all rows, and is 1 without them."""
-        openness = np.ones(len(self.tables))
+        """Estimate habits.
+
+        Openness needs the memberships of all rows, and leaning the error rates; else they are 1.
+        """
+        openness, leaning = np.ones(len(self.tables)), np.ones(2)
         if memberships is not None:
             openness = self._openness(outcomes, likelihoods, memberships)
-        return Habits(self._wavering(outcomes, likelihoods), openness)
+        if error is not None:
+            leaning = self._leaning(outcomes, likelihoods, error)
+        return Habits(self._wavering(outcomes, likelihoods), openness, leaning)
 
     def _wavering(self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]) -> Floats:
         found = np.zeros(len(self.tables))
@@ -202,6 +221,22 @@ class AnswerModel:
                 known = table.weights * is_known / np.maximum(joint.sum(axis=1), 1e-12)
                 found[at] = (a + known[is_unknown].sum()) / (a + b + known.sum())
         return found
+
+    def _leaning(
+        self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats], error: Floats
+    ) -> Floats:
+        table, joint = self.tables[0], outcomes[0] * likelihoods[0]
+        if len(np.unique(table.answers)) < 2:
+            return np.ones(2)
+        joint *= (table.weights / np.maximum(joint.sum(axis=1), 1e-12))[:, None]
+        rate, is_slip = _slips(table, error)
+        n_slips = (joint * is_slip).sum(axis=0)
+        expected, total = rate @ joint, joint.sum(axis=0)
+        found = (LEANING_PRIOR + n_slips) / (LEANING_PRIOR + expected)
+        each = xlogy(n_slips, n_slips) - xlogy(n_slips, expected)
+        each += xlogy(total - n_slips, total - n_slips) - xlogy(total - n_slips, total - expected)
+        gain = max(float(each.sum()) - LEAST_GAIN, 0.0)
+        return np.asarray(found ** (gain / (gain + HALF_GAIN)))
 
     def _openness(
         self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats], memberships: Floats
@@ -226,6 +261,12 @@ class AnswerModel:
                 of_open = (1 - openness) * self._share_of_open(at, memberships)
                 total -= WEIGHT_OF_CHOICE * self.tables[at].weights.sum() * np.log1p(-of_open)
         return float(total)
+
+    def log_prior(self, error: Floats, habits: Habits) -> float:
+        """Log prior of such a leaning, beside that of one rate."""
+        rate = float(np.minimum(error, 1 - error).mean())
+        of_kinds = np.clip(rate * habits.leaning, *BOUNDS_OF_LEANING)
+        return RIGHT_PRIOR * float(np.minimum(np.log1p(-of_kinds) - np.log1p(-rate), 0).sum())
 
     def _share_of_open(self, at: int, memberships: Floats) -> float:
         """Share of open questions among others that are as near, given the groups of all rows."""
@@ -298,18 +339,26 @@ class AnswerModel:
             high = settings.swapped_bound
         return np.asarray(np.clip(totals / counts, low, high))
 
-    def evidence(self, labels: Labels, error: Floats) -> Floats:
+    def evidence(self, labels: Labels, error: Floats, habits: Habits) -> Floats:
         """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""
         n_groups = int(labels.max()) + 1
         total = np.zeros((n_groups, n_groups))
-        for table in self.tables:
+        for table, of_pairs in zip(self.tables, self.likelihoods(error, habits), strict=True):
             if table.kind == "pair":
-                rate = error[table.annotators]
-                odds = np.log((1 - rate) / rate) * table.weights
-                odds[table.answers != SAME] *= -1
+                odds = np.log(of_pairs[:, 0] / of_pairs[:, 1]) * table.weights
                 first, second = labels[table.rows].T
                 np.add.at(total, (first, second), odds)
         return total + total.T
+
+
+def _slips(table: AnswerTable, error: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Error rate of each answer about a pair, (m,), and whether it is wrong by outcome, (m, 2).
+
+    Those who swap the answers are wrong if they give the right one.
+    """
+    own = error[table.annotators]
+    says_same = (table.answers == SAME) ^ (own > 0.5)
+    return np.minimum(own, 1 - own), np.column_stack([~says_same, says_same])
 
 
 def ties(

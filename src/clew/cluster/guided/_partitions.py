@@ -184,7 +184,7 @@ def refined(
         )
         outcomes = answers.outcomes(cavity)
         rates = answers.error_rates(answers.wrong(outcomes, likelihoods)[1], settings)
-        habits = answers.habits(outcomes, likelihoods, q)
+        habits = answers.habits(outcomes, likelihoods, q, rates)
         likelihoods = answers.likelihoods(rates, habits)
         factors = answers.factors(likelihoods)
         if np.abs(q - before).max() < settings.tol:
@@ -208,6 +208,7 @@ def refined(
         + coherent
         - size_factor * n * xlogy(share, share).sum()
         + answers.log_choice(habits, q)
+        + answers.log_prior(rates, habits)
     )
     kept = np.unique(label)
     label = renumbered(label)
@@ -231,7 +232,7 @@ def merged(
     """
     label, n = one.labels.copy(), len(one.labels)
     costs = _Costs(one, settings)
-    evidence = answers.evidence(label, one.error)
+    evidence = answers.evidence(label, one.error, one.habits)
     weight, predictions = settings.size_factor(n), [(settings.row_weight, one.predicted)]
     if one.coherence is not None:
         factor, weight = settings.coherent(answers)
