@@ -78,6 +78,7 @@ def test_packages_get_the_answers_of_the_oracle(monkeypatch):
     assert seconds == 0.5
 
 
+@pytest.mark.slow
 def test_report(tmp_path, monkeypatch, pictured):
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(m, "part", lambda name, trial: PART)

@@ -82,6 +82,7 @@ def test_selected_edges_are_edges_of_the_plain_graph() -> None:
         assert (kept.multiply(plain > 0) != kept).nnz == 0
 
 
+@pytest.mark.slow
 def test_run_measures_what_the_log_lacks(
     small: s.ClustrfStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,7 @@ def test_height_is_the_area_divided_by_the_range(small: s.ClustrfStudy) -> None:
     assert heights.to_dict() == dict.fromkeys((0, 1), pytest.approx((0.5 + 0.6) / 2))
 
 
+@pytest.mark.slow
 def test_report_compares_with_the_paper(
     small: s.ClustrfStudy, pictured: list[str], fill_log: Any
 ) -> None:
@@ -131,6 +133,7 @@ def test_report_compares_with_the_paper(
     assert pictured == ["test_curves", f"test_affinity_{s.FACES}", "test_faces"]
 
 
+@pytest.mark.slow
 def test_empty_log_gives_dashes(small: s.ClustrfStudy, pictured: list[str]) -> None:
     text = fill(Results(small), s.ClustrfReport, s.__file__)
     assert not re.search(r"\bnan\b", text)

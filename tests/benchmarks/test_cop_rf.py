@@ -208,6 +208,7 @@ def test_area_is_the_trapezoid_with_unit_spacing(study: s.CopRfStudy) -> None:
         assert parts.area(["iris"], FOREST, table)[1] == pytest.approx(0.52 * n_gaps)
 
 
+@pytest.mark.slow
 def test_incomplete_trials_are_left_out(study: s.CopRfStudy, pictured: list[str]) -> None:
     _fill(study)
     _drop(study, lambda r: r["method"] == "coprf" and r["trial"] == 1 and r["error"] == 0)
@@ -231,6 +232,7 @@ def test_refusal_counts_as_zero(study: s.CopRfStudy) -> None:
     assert parts.area(["iris"], method, CLEAN)[1] == pytest.approx(3.5 * 0.52)
 
 
+@pytest.mark.slow
 def test_report_compares_methods_and_the_paper(study: s.CopRfStudy, pictured: list[str]) -> None:
     _fill(study, 0.82)
     text = fill(Results(study), report_module.CopRfReport, report_module.__file__)
@@ -249,6 +251,7 @@ def test_report_compares_methods_and_the_paper(study: s.CopRfStudy, pictured: li
     assert pictured == ["test_clean", "test_noisy", "test_error_rates", "test_improvement"]
 
 
+@pytest.mark.slow
 def test_figures_are_made_of_measured_results(
     study: s.CopRfStudy, monkeypatch: pytest.MonkeyPatch, pictured: list[str]
 ) -> None:
@@ -275,6 +278,7 @@ def test_relative_gain_compares_means_over_trials() -> None:
     assert not relative_gain(pd.Series([0.5]), pd.Series([0.0])).is_known
 
 
+@pytest.mark.slow
 def test_empty_log_gives_dashes(study: s.CopRfStudy, pictured: list[str]) -> None:
     assert "nan" not in fill(Results(study), report_module.CopRfReport, report_module.__file__)
 

@@ -71,6 +71,7 @@ def test_triplets_are_answered_by_the_classes() -> None:
     assert len(selected(known, "as_pairs").must_link) == n_decided
 
 
+@pytest.mark.slow
 def test_one_person_errs_as_in_table_iv() -> None:
     shares = s.shares(s.TABLE_IV)
     assert shares["triplet"][2, 2] == pytest.approx(98.5 / 105)
@@ -175,6 +176,7 @@ def test_held_out_answers_choose_tau_unless_they_are_few() -> None:
     assert ChosenTau(Fake(few=True)).fit(X, constraints=known).tau_ == 1.0
 
 
+@pytest.mark.slow
 def test_a_result_has_all_scores(small: s.DcrcStudy) -> None:
     found = small.measure(Task(s.DIGITS, s.LSML, small.curve[0], 0))
     assert {"f", "ari", "nmi", "fit_seconds", "penalty"} <= set(found)
@@ -200,6 +202,7 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s, "_shaded", lambda place, width, kind: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_fits")
 def test_report_shows_what_the_log_holds(
     small: s.DcrcStudy, pictured: list[str], fill_log: Any

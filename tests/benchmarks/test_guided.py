@@ -134,6 +134,7 @@ def test_methods_without_pairs_get_comparisons(small: GuidedStudy, kind: str) ->
         assert found["ari"] > 0.2, method.name
 
 
+@pytest.mark.slow
 def test_fewer_asked_answers_are_the_first_of_the_most(small: GuidedStudy) -> None:
     few, most = (answers("iris", Cell("asked", n), 0) for n in ("N/4", "N"))
     assert (len(few), len(most)) == (15, 60)
@@ -161,6 +162,7 @@ def _fill(small: GuidedStudy, lead: float) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lead", "words"), [(0.1, "(reached; the goal is"), (-0.1, "**not reached**")]
 )
@@ -176,6 +178,7 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
     assert ("in 3 of 3 cells" in lines[1]) == (lead > 0)
 
 
+@pytest.mark.slow
 def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]) -> None:
     _fill(small, 0.1)
     text = fill(Results(small), study.GuidedReport, study.__file__)

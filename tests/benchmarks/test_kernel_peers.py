@@ -31,6 +31,7 @@ def found(case: Case, run: Any) -> np.ndarray:
     return dense(run.task(problem, **run.options)())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "label",
     ["E2CP, dense", "SpectralLearning, graph", "LinkedAffinity, dense", "AdaptiveKNN, dense",

@@ -125,6 +125,7 @@ def held(problem: Problem, found: dict[str, float], ours: Any) -> dict[str, floa
     return found
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_run_alone_and_its_result_is_judged() -> None:
     run = Run("clew", hold, {"mib": 100}, 1)
     row = measured(Case("hold", SMALL, run, in_fresh_process=True, judge=held), "wall_s")["ours"]

@@ -39,6 +39,7 @@ def test_sorting_without_mistakes_is_right_and_takes_its_time() -> None:
     assert hasty.jaccard < 1.0
 
 
+@pytest.mark.slow
 def test_the_report_is_made_of_what_is_measured(tmp_path) -> None:
     study = s.MinutesStudy(1, ("letters_ijlt", "digits"), "minutes_test", True)
     for name in study.sets:

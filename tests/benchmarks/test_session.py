@@ -18,6 +18,7 @@ from clew.oracles import SimulatedOracle
 from clew.session._remaining import remaining_of
 
 
+@pytest.mark.slow
 def test_the_log_makes_the_same_estimates_as_the_session() -> None:
     y = np.repeat([0, 1, 2], 8)
     X = np.random.RandomState(0).randn(24, 2) + 3 * np.eye(3)[y][:, :2]

@@ -241,6 +241,7 @@ def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: s.SklrSt
     assert not {"binary", "new multi"} & set(other)
 
 
+@pytest.mark.slow
 def test_report_shows_what_the_log_holds(
     small: s.SklrStudy, pictured: list[str], fill_log: Any
 ) -> None:

@@ -100,6 +100,7 @@ def test_missing_input_is_named(run, here, pairs, arguments, status, words):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_file_of_an_experiment_is_grouped(run, here):
     rng = np.random.default_rng(0)
     lines = ["trial,participant,left,middle,right,response"]

@@ -56,6 +56,7 @@ def objects(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_examples_of_a_group_beside_an_item(here, ask):
     """They need 20 answers: before, groups are those of the features alone."""
     ids = [f"{letter}{at}" for letter in "ab" for at in range(20)]
@@ -463,6 +464,7 @@ def test_flags_are_answers_about_the_question(ask, rows, here, options):
     assert grouped.exit_code == 0, grouped.output
 
 
+@pytest.mark.slow
 def test_the_status_says_what_is_left_out_and_how_people_agree_with_themselves(ask, tmp_path):
     ids = [f"{at:02d}" for at in range(30)]
     lines = [f"{name},{at % 3}.{at:02d}" for at, name in enumerate(ids)]

@@ -293,6 +293,7 @@ def test_groups_that_cannot_be_printed_are_kept(X):
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
 def test_groups_are_printed_where_no_file_can_be_written(X):
     code = (

@@ -69,6 +69,7 @@ def page(made: tuple[dict[str, float], Path]) -> Page:
     return Page((made[1] / "report.html").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_figures(made):
     figures, _ = made
     assert list(figures) == [*KEYS, "seconds"]
@@ -232,6 +233,7 @@ def test_sprite_in_the_page_is_a_png(made):
         assert base64.b64decode(encoded, validate=True).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_asks_the_person_and_goes_on_where_they_stopped(here):
     ask = ["demo", "--ask", "--n-answers", "3", "-j", "1"]
     done = CliRunner().invoke(main, ask, input="different\n" * 3, prog_name="clew")

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 
+import pytest
 from PIL import Image
 from tests.cli.projects import NAMES, clew, pair
 from tests.programs import AS_OTHERS, run_program
@@ -90,6 +91,7 @@ runpy.run_module("clew.cli", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.slow
 def test_a_project_that_may_not_be_written_is_read(grouped, here):
     database = here / "birds" / ".clew" / "clew.db"
     paths = [database.parent, *database.parent.rglob("*")]

@@ -70,6 +70,7 @@ def pictures(folder, rng):
     ]
 
 
+@pytest.mark.slow
 def test_a_biologist(follow, here):
     found = pictures(here / "photos", np.random.default_rng(0))
     lines = ["id,path,x,y,width,height"]
@@ -115,6 +116,7 @@ def test_an_analyst(follow, here, n):
     assert (here / "groups.parquet").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_somebody_with_vectors(follow, here):
     rng = np.random.default_rng(2)
     found = pictures(here / "faces", rng)

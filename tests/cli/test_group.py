@@ -53,6 +53,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
     assert adjusted_rand_score(BLOBS, _labels(done.stdout)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["guided", "sklr", "dcrc"])
 def test_answers_about_three_rows_change_groups_from_both_kinds_of_file(run, X, here, method):
     # The answers are about groups along a feature that varies less than the features of the blobs.
@@ -208,6 +209,7 @@ def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run
     assert len(doubted) == n_wrong > 5
 
 
+@pytest.mark.slow
 def test_pairs_that_a_person_called_both_ways_are_counted(run, X, here):
     known = Constraints.from_labels(BLOBS, 60, random_state=0)
     asked = np.column_stack([known.pairs, known.pair_answers])

@@ -73,6 +73,7 @@ def test_standardize_yes_equals_standardizing_the_file(run, X, method):
     assert _labels(done) == _labels(run(X, *options, "--standardize", "no", fast=False))
 
 
+@pytest.mark.slow
 def test_mixed_table_with_gaps(run, here):
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(

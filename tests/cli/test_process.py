@@ -165,6 +165,7 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
     assert (here / "g.csv").read_text() == "old"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_in_the_demo_leaves_no_folder(here):
     code = (

@@ -62,6 +62,7 @@ with Words().bar("Working"):
 """
 
 
+@pytest.mark.slow
 def test_compilation_is_announced_once(tmp_path):
     program = tmp_path / "work.py"
     program.write_text(WORK)

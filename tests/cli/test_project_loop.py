@@ -119,6 +119,7 @@ def test_every_reader_has_the_same_groups_and_doubts(here):
     assert len(rows((here / "d.csv").read_text())) >= facts["doubtful"]
 
 
+@pytest.mark.slow
 def test_doubts_about_imported_answers_name_the_line_of_the_file_and_no_time(project, here):
     (here / "one.csv").write_text("id_i,id_j,answer,who\nc0,c1,same,ann\nb0,c0,same,eve\n")
     (here / "two.csv").write_text("who,id_i,id_j,answer\n\neve,b1,c1,same\neve,b2,b3,same\n")
@@ -219,6 +220,7 @@ def test_group_of_other_methods_writes_files_alone(project):
         assert len(rows(file.read())) == len(IDS)
 
 
+@pytest.mark.slow
 def test_names_and_numbers_stay_when_items_come(project, here):
     with Project.open(project).open_store() as store:
         before = store.result().body
@@ -284,6 +286,7 @@ def test_a_file_and_a_project_are_refused(project, here):
         assert clew(command, here / "Z.npy", "-p", project).exit_code == 2
 
 
+@pytest.mark.slow
 def test_review_says_what_each_change_would_do(project):
     done = clew("review", "-p", project, "--json")
     assert done.exit_code == 0, done.output
@@ -372,6 +375,7 @@ def test_subclusters_of_a_project(project):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.slow
 def test_simulate_on_a_project(here):
     lines = ["id,kind,a,b"]
     for name, (a, b) in zip(IDS, vectors().tolist(), strict=True):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pytest
 from PIL import Image
 from tests.cli.projects import NAMES, clew, photos
 
@@ -48,6 +49,7 @@ def test_an_interrupted_app_does_not_say_that_nothing_was_written(here, monkeypa
     assert done.stderr == "clew: interrupted; what was saved is kept\n"
 
 
+@pytest.mark.slow
 def test_the_app_does_not_say_to_start_the_app(here, capfd):
     serve = sys.modules["clew.cli.serve"]
     (here / "t.csv").write_text("id,text\na,wren\nb,owl\n")

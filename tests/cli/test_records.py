@@ -85,6 +85,7 @@ def test_lines_of_text_are_compared_by_characters(here, run, places):
     assert adjusted_rand_score(places["place"], _labels(here / "g.csv")) > 0.9
 
 
+@pytest.mark.slow
 def test_a_project_recognizes_them_and_says_so(here, places):
     assert clew("init", "p", "--from", "places.csv").exit_code == 0
     done = clew("group", "-p", "p", "-o", "g.csv")
@@ -99,6 +100,7 @@ def test_a_project_recognizes_them_and_says_so(here, places):
     assert "groups: 4" in done.stdout
 
 
+@pytest.mark.slow
 def test_people_are_asked_about_records(here, places):
     done = clew("ask", "places.csv", "--answers", "a.jsonl", "-n", 3, input="same\n" * 3)
     assert done.exit_code == 0, done.output

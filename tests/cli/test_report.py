@@ -140,6 +140,7 @@ def test_other_methods_and_arrays(folder, method):
     assert "The affinity of two rows" in page.words
 
 
+@pytest.mark.slow
 def test_thousands_of_rows_make_a_small_page(tmp_path):
     n = 3_000
     rng = np.random.RandomState(0)

@@ -59,6 +59,7 @@ def test_the_curve_is_that_of_a_session(call: Call) -> None:
     assert last["ari"] == pytest.approx(adjusted_rand_score(Y, session.labels()), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_groups_are_those_of_clew_group(call: Call) -> None:
     frame = pd.read_csv("X.csv")
     frame[["a", "b", "c"]] = np.random.RandomState(1).normal(size=(30, 3))
@@ -79,6 +80,7 @@ def test_the_column_of_classes_is_not_used_as_a_feature(call: Call) -> None:
     assert curves[0] == curves[1]
 
 
+@pytest.mark.slow
 def test_the_table_names_the_answers_to_each_goal(call: Call) -> None:
     done = call("X.csv", "--truth", "kind", "--columns", "a,b,c,kind", "--error", "0")
     assert done.stdout.startswith("30 rows of 3 classes, 0% wrong answers")
@@ -163,6 +165,7 @@ def test_the_strategies_are_those_of_sessions() -> None:
         assert (name in NEED_NUMBER) == (number is not None and number.default is not None)
 
 
+@pytest.mark.slow
 def test_kinds_differ_in_minutes(call: Call) -> None:
     done = call("X.csv", "--truth", "kind", "--drop", "one", "--kinds", "auto", "--json")
     assert done.exit_code == 0, done.output

@@ -103,6 +103,7 @@ def test_answers_choose_the_graph_only_with_auto() -> None:
     assert model().fit(X).clusterer_.n_neighbors == 15
 
 
+@pytest.mark.slow
 def test_large_data_never_become_dense() -> None:
     points, truth = make_blobs(ALL_PAIRS_ROWS + 500, 5, centers=3, random_state=0)
     answers = Constraints.from_labels(truth, 200, error=0.1, random_state=0)

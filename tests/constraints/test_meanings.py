@@ -117,6 +117,7 @@ def test_results_depend_on_the_seed():
     assert draw(1) != draw(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_pairs", [3, 40])
 def test_every_pair_is_equally_likely(n_pairs):
     # Few of the 45 pairs, which are drawn one by one, and most of them, which are shuffled.

@@ -114,6 +114,7 @@ def test_a_rule_that_errs_where_features_err_does_no_harm(seed):
     assert jaccard(X, y, rule) >= jaccard(X, y, people) - 0.02
 
 
+@pytest.mark.slow
 def test_a_good_rule_helps():
     gains = []
     for seed in (2, 3):

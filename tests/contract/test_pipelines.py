@@ -30,6 +30,7 @@ def pipeline(name, step):
     return Pipeline([("scaler", StandardScaler()), (name, step)])
 
 
+@pytest.mark.slow
 def test_clustering_gets_answers_by_the_name_of_its_step():
     model = pipeline("simclust", simclust()).fit(X, simclust__constraints=ANSWERS)
     alone = simclust().fit(SCALED, constraints=ANSWERS)
@@ -40,6 +41,7 @@ def test_clustering_gets_answers_by_the_name_of_its_step():
     np.testing.assert_array_equal(labels, alone.labels_)
 
 
+@pytest.mark.slow
 def test_clustering_gets_answers_by_routing():
     alone = simclust().fit(SCALED, constraints=ANSWERS)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -48,6 +50,7 @@ def test_clustering_gets_answers_by_routing():
     np.testing.assert_array_equal(model[-1].labels_, alone.labels_)
 
 
+@pytest.mark.slow
 def test_similarity_gets_answers_by_name_and_by_routing():
     alone = COPRF(n_trees=30, random_state=0).fit(SCALED, constraints=ANSWERS)
     by_name = pipeline("forest", COPRF(n_trees=30, random_state=0))

@@ -122,6 +122,7 @@ def grouped(X: Floats, y: NDArray[np.int64], n_seeds: int = 1) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_a_session_starts_with_the_same_groups(name: str) -> None:
     X, y = features(name)
@@ -130,6 +131,7 @@ def test_a_session_starts_with_the_same_groups(name: str) -> None:
         assert abs(start(copy_of(name, how), y) - wanted) < 0.03, how
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "how"), [("embeddings", "rotation"), ("smooth", REDUCED)])
 def test_answers_about_components_and_rotated_features_have_the_same_effect(
     name: str, how: str

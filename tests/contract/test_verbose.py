@@ -45,6 +45,7 @@ def printed() -> tuple[list[str], list[str]]:
     return out, err
 
 
+@pytest.mark.slow
 def test_the_line_of_the_readme_prints_progress_of_fits_in_threads(printed) -> None:
     out, err = printed
     assert out == ["", "", "", ""]

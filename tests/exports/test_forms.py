@@ -240,6 +240,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["images", "boxes"])
 def test_camtrap_dp_validates(root, name, request, monkeypatch):
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")

@@ -163,6 +163,7 @@ compute(items, folder, model="slow", cache=sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, registered, monkeypatch):
     batches = tmp_path / "batches"
     monkeypatch.setenv("BATCHES", str(batches))

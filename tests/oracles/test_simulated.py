@@ -87,6 +87,7 @@ def persistent(seed=0, **arguments):
     )
 
 
+@pytest.mark.slow
 def test_persistent_answers_do_not_depend_on_order_or_repetition():
     first = {q: a.value for q, a in zip(PAIRS, persistent().answer_all(PAIRS), strict=True)}
     oracle = persistent()

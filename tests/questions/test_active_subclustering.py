@@ -43,6 +43,7 @@ def ends_in_pure_subclusters(seed):
     return score(strategy, y) == 1.0
 
 
+@pytest.mark.slow
 def test_right_answers_end_in_pure_subclusters_without_a_deadlock():
     assert all(ends_in_pure_subclusters(seed) for seed in range(40))
 
@@ -52,6 +53,7 @@ def test_hundreds_of_problems_end_without_a_deadlock():
     assert all(ends_in_pure_subclusters(seed) for seed in range(40, 500))
 
 
+@pytest.mark.slow
 def test_checks_do_not_deadlock_either():
     for seed in range(15):
         X, y, k, size = small_problem(seed)

@@ -226,10 +226,12 @@ def minutes_to(groups, kinds, goal=0.9):
     return spent
 
 
+@pytest.mark.slow
 def test_which_of_takes_fewer_minutes_than_pairs(groups):
     assert minutes_to(groups, "auto") < 0.8 * minutes_to(groups, ("pair",))
 
 
+@pytest.mark.slow
 def test_a_slow_kind_is_left_out(groups):
     X, _ = groups
     slow = Guided(kinds="auto", seconds={"which_of": 60.0}, random_state=0).start(X)
@@ -245,6 +247,7 @@ def test_a_slow_kind_is_left_out(groups):
     assert {question.kind for question in usual.ask(1)} == {"pair"}
 
 
+@pytest.mark.slow
 def test_dont_know_is_not_asked_again(groups):
     X, _ = groups
     strategy = Guided(kinds=("which_of", "confirm"), random_state=0).start(X)

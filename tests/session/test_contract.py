@@ -255,6 +255,7 @@ def test_other_things_are_refused(call) -> None:
     assert asking.log == ()
 
 
+@pytest.mark.slow
 def test_added_items_join_groups_and_groups_keep_their_ids() -> None:
     asking = session(strategy="guided").run(oracle(), 30)
     first = asking.result()

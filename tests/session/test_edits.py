@@ -19,6 +19,7 @@ def group(asking, *rows: int) -> list[int]:
     return [int(labels[row]) for row in rows]
 
 
+@pytest.mark.slow
 def test_an_edit_is_learned_like_answers_and_taken_back_as_one() -> None:
     asking = session(strategy="guided").run(oracle(), 40)
     before = asking.result()
@@ -81,6 +82,7 @@ def test_nobody_is_asked_about_locked_pairs(strategy: str) -> None:
     assert all(len(locked & set(question.ids)) < 2 for question in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["guided", "most_probable"])
 def test_a_preview_is_what_happens(strategy: str) -> None:
     asking = session(strategy=strategy).run(oracle(), 30)
@@ -98,6 +100,7 @@ def test_a_preview_is_what_happens(strategy: str) -> None:
     assert found.revision == n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revise", ["retract", "replace", "answer"])
 def test_a_preview_of_other_entries_is_what_happens(revise: str) -> None:
     asking = session(strategy="guided", check_every=None).run(oracle(), 25)
@@ -118,6 +121,7 @@ def test_a_preview_of_other_entries_is_what_happens(revise: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_preview_of_items_that_come_back() -> None:
     asking = session(strategy="guided").run(oracle(), 20)
     aside = asking.set_aside([IDS[3]])
@@ -126,6 +130,7 @@ def test_a_preview_of_items_that_come_back() -> None:
     assert [(move.id, move.before) for move in found.moves] == [(IDS[3], None)]
 
 
+@pytest.mark.slow
 def test_a_preview_names_the_answers_that_contradict_the_edit() -> None:
     asking = session(strategy="guided", check_every=None)
     said = {(0, 1): "same", (1, 8): "different", (8, 9): "same"}
@@ -153,6 +158,7 @@ def test_a_preview_names_questions_that_become_superfluous() -> None:
     assert aside
 
 
+@pytest.mark.slow
 def test_a_preview_of_items_that_are_set_aside() -> None:
     asking = session(strategy="guided").run(oracle(), 20)
     found = asking.preview(Edit("set_aside", [IDS[3]]))
@@ -170,6 +176,7 @@ def test_merging_and_splitting_are_judgments_of_groups() -> None:
     assert Edit("set_aside", IDS[:2]).answers() == ()
 
 
+@pytest.mark.slow
 def test_a_group_is_merged_by_an_edit() -> None:
     asking = session(strategy="guided", check_every=None).run(oracle(), 20)
     assert group(asking, 0, 8) == [0, 1]

@@ -69,6 +69,7 @@ class TestMatched:
         ids, _ = matched(labels(-1, 0, 0, 1), before([4, 4, -1, -1]))
         assert ids.tolist() == [-1, 4, 4, 5]
 
+    @pytest.mark.slow
     def test_many_groups_are_fast(self) -> None:
         groups = np.repeat(np.arange(5000), 4)
         moved = np.random.RandomState(0).permutation(5000)[groups]
@@ -130,6 +131,7 @@ def test_changes_name_the_answer_that_moved_the_item() -> None:
     assert str(found[0]) == "a moved from group 1 to group 2: ann's answer"
 
 
+@pytest.mark.slow
 def test_an_earlier_result_is_an_object_or_its_dict() -> None:
     asking = session(strategy="guided").run(oracle(), 20)
     first = asking.result()
@@ -154,6 +156,7 @@ def test_a_result_counts_its_log() -> None:
     assert np.array_equal(result.group_ids_, result.labels_)
 
 
+@pytest.mark.slow
 def test_a_result_is_plain_for_json() -> None:
     asking = session(strategy="guided", check_every=3, ids=range(100, 100 + N))
     asking.run(SimulatedOracle(Y, error=0.15, annotators=["ann", "ben"], random_state=1), 60)
@@ -219,6 +222,7 @@ def confirmed_stays_confirmed(seed: int, n_results: int = 6) -> tuple[int, int]:
     return n_moved, n_confirmed
 
 
+@pytest.mark.slow
 def test_confirmed_stays_confirmed_in_random_sessions() -> None:
     counts = np.array([confirmed_stays_confirmed(seed, 4) for seed in range(1, 9)])
     assert (counts.sum(axis=0) > 10).all()
@@ -308,6 +312,7 @@ def test_contradicting_answers_are_named() -> None:
     assert contradicting(GROUPS, RowEdit("move", (0,), (3,)), answers) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "is_one"),
     [
@@ -331,6 +336,7 @@ def test_an_edit_against_the_features_is_done_and_taken_back(edit: Edit, *, is_o
     assert np.array_equal(asking.result(first).group_ids_, first.group_ids_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["guided", "most_probable"])
 def test_a_merge_that_an_answer_forbids_names_it(strategy: Any) -> None:
     asking = Session(X, ids=IDS, strategy=strategy, random_state=0)

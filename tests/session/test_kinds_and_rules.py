@@ -22,6 +22,7 @@ def session_of(**parameters):
     return Session(X, ids=IDS, random_state=0, **parameters)
 
 
+@pytest.mark.slow
 def test_auto_asks_which_of_and_every_20th_a_random_pair():
     session = session_of(kinds="auto", repeat_every=None)
     session.run(SimulatedOracle(Y, seconds=SecondsModel(), random_state=0), 60)
@@ -102,6 +103,7 @@ def judged(session, name):
     return [answer for answer in session.strategy.answers if answer.annotator == name]
 
 
+@pytest.mark.slow
 def test_a_rule_is_trusted_as_far_as_checks_in_its_scope_agree():
     session = session_of(check_every=10, repeat_every=None)
     session.add_rule("good", lambda row: row // 8, meta=range(48))

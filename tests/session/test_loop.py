@@ -1,6 +1,7 @@
 """From one question to the next: what each part does with an answer."""
 
 import numpy as np
+import pytest
 from tests.session.small import IDS, N, oracle, session
 
 from clew import Session
@@ -45,6 +46,7 @@ def test_the_way_from_an_answer_to_the_next_question() -> None:
     assert bool(strategy.known.is_unknown(np.array([first.rows]))[0])
 
 
+@pytest.mark.slow
 def test_examples_are_shown_beside_one_item_of_a_pair() -> None:
     """They are of its settled group; the answer is about the item, and is kept with them."""
     random = np.random.RandomState(0)

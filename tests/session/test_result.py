@@ -68,6 +68,7 @@ def _written(chain: tuple[object, ...], reason: str) -> str:
     return str(chain[0]) + "".join(steps)
 
 
+@pytest.mark.slow
 def test_taking_a_doubtful_answer_back_removes_the_doubt(answered: Session) -> None:
     session = Session(X, ids=IDS, random_state=0).tell(answered.answers)
     for doubt in session.result().doubtful_:
@@ -150,6 +151,7 @@ def test_other_strategies_sample_many_items_too(
         np.testing.assert_array_equal(sampled.confidence_, of_all.confidence_)
 
 
+@pytest.mark.slow
 def test_many_items_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clew.session._quality.MOST_ROWS", 16)
     session = Session(X, ids=IDS, check_every=4, random_state=0)

@@ -263,6 +263,7 @@ class TestChecks:
         asking = session(strategy="guided", check_every=None).run(oracle(), 21)
         assert {answer.origin for answer in asking.answers} == {"asked"}
 
+    @pytest.mark.slow
     def test_checks_that_were_answered_elsewhere_count(self) -> None:
         first = session(strategy="guided", check_every=4).run(oracle(), 20)
         second = session(strategy="guided", check_every=4).tell(first.answers)

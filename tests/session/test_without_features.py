@@ -20,6 +20,7 @@ def run(n: int, k: int, error: float, budget: int, seed: int, **given: Any) -> S
     return Session(items=list(range(n)), random_state=seed, **given).run(oracle, budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "error", "budget", "kinds", "least"),
     [(60, 4, 0.1, 180, ("pair",), 0.5), (120, 6, 0.05, 120, "auto", 0.5)],
@@ -37,6 +38,7 @@ def test_questions_compare_items_with_groups(
     assert np.mean(found) > least
 
 
+@pytest.mark.slow
 def test_items_that_answers_do_not_join_stay_apart() -> None:
     groups, found = true_groups(120, 6, 0), run(120, 6, 0.0, 200, 0).result()
     same, true = (labels[:, None] == labels for labels in (found.labels_, groups))
@@ -44,6 +46,7 @@ def test_items_that_answers_do_not_join_stay_apart() -> None:
     assert found.labels_.max() > 60
 
 
+@pytest.mark.slow
 def test_a_pair_that_was_not_asked_is_no_evidence_where_answers_chose_the_questions() -> None:
     asked = Constraints.from_answers(run(60, 4, 0.0, 120, 1).answers, n_samples=60)
     by_others = CorrelationClustering().fit(constraints=asked.with_origin("imported"))

@@ -216,6 +216,7 @@ def test_annotators_who_answer_at_random_have_small_slopes():
         model.predict_proba(asked, annotator="eve")
 
 
+@pytest.mark.slow
 def test_cv_finds_that_two_components_are_too_few():
     known = answers_of(["triplets"], true_space(0, 40, 6), 4000, 0)
     model = OrdinalEmbedding(random_state=0).fit(constraints=known)

@@ -99,6 +99,7 @@ with open_store(sys.argv[1], create=False) as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["sqlite", "postgres"], indirect=True)
 def test_a_merge_of_several_groups_is_there_whole_or_not_at_all(address: str) -> None:
     make(address)
@@ -149,6 +150,7 @@ def test_no_answer_is_lost_on_postgres_when_clients_are_killed(postgres: str) ->
     assert ids_in_log(address) == [answer_of(number).id for number in range(1000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["sqlite", "postgres"])
 def test_two_servers_write_at_once(
     where: str, tmp_path: Path, request: pytest.FixtureRequest

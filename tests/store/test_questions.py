@@ -240,6 +240,7 @@ def test_entries_of_others_and_people_who_left_get_nothing(store: Store, pair: P
     assert store.lease("eve") == ()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

@@ -331,6 +331,7 @@ def test_settings(store: Store) -> None:
             store.set_settings(wrong)
 
 
+@pytest.mark.slow
 def test_each_change_is_counted_and_wakes_who_waits(store: Store, pair: Pair) -> None:
     seen = store.changes()
     assert store.wait(seen, timeout=0.01) == seen

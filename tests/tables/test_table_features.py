@@ -123,6 +123,7 @@ def test_texts_without_distances_have_a_norm(texts, squared):
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.sqrt(squared))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_phrases_that_have_nothing_to_do_with_numbers_do_not_hide_their_groups(seed):
     """Sixty phrases of five words; as texts of their own they made 65 to 187 groups."""
@@ -158,6 +159,7 @@ def test_gaps_are_filled_by_the_nearest_rows():
         assert (X[is_known, 2] == 4 * of + 1).all()
 
 
+@pytest.mark.slow
 def test_gaps_do_not_hide_the_groups_of_a_table():
     wine = load_wine(as_frame=True)
     rng = np.random.RandomState(0)

@@ -37,6 +37,7 @@ def with_dont_know(matrix):
     return np.vstack([matrix, [0, 0, 1]])
 
 
+@pytest.mark.slow
 def test_many_answers_recover_the_matrix_of_their_annotator():
     table = {"pair": with_dont_know(PAIR), "triplet": TRIPLET}
     known = answers_of(np.random.default_rng(0), 4000, confusion=table)

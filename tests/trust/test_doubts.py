@@ -323,6 +323,7 @@ def test_planted_error_rate_is_found(error):
     assert pair_posterior(evidence, answers).error_rate == pytest.approx(error, abs=0.03)
 
 
+@pytest.mark.slow
 def test_bayes_rule_with_the_true_parameters():
     error = 0.2
     evidence, answers, _ = planted_evidence(error, n=20_000)

@@ -37,6 +37,7 @@ def test_a_run_by_keys_alone(make_site: Any, visit: Any) -> None:
     assert ann.page.evaluate("document.activeElement.id") == "q"
 
 
+@pytest.mark.slow
 def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> None:
     """All answers can be taken back one by one, also after a reload; what is asked again is the same."""  # noqa: E501
     site = make_site()
@@ -64,6 +65,7 @@ def test_undo_has_no_end_and_outlives_a_reload(make_site: Any, visit: Any) -> No
     assert len(site.entries()) == 3 + 3 + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 320])
 def test_examples_hang_below_one_item(make_site: Any, visit: Any, width: int) -> None:
     """They tell nothing of the other item, stay after an undo, and leave the answer as it was."""
@@ -113,6 +115,7 @@ def test_a_held_key_is_one_answer(make_site: Any, visit: Any) -> None:
     assert len(site.entries()) == 1
 
 
+@pytest.mark.slow
 def test_a_press_before_a_question_can_be_seen_is_no_answer(make_site: Any, visit: Any) -> None:
     """Keys hammered within the least dwell after painting count once."""
     site = make_site()
@@ -194,6 +197,7 @@ def test_every_kind_of_question_by_keys(
         assert answer.value == expected
 
 
+@pytest.mark.slow
 def test_nothing_tells_what_the_model_expects(make_site: Any, visit: Any) -> None:
     """Why a question was chosen, and what the model expects, never reach the browser."""
     site = make_site()
@@ -341,6 +345,7 @@ def test_keys_can_be_changed_and_switched_off(make_site: Any, visit: Any) -> Non
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
+@pytest.mark.slow
 def test_whose_answers_are_counted_is_said(site: Any, visit: Any) -> None:
     """Who is new has answered nothing, whatever others have."""
     pairs = [Question("pair", ids=(site.ids[0], site.ids[at])) for at in range(1, 8)]

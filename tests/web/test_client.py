@@ -58,6 +58,7 @@ def test_a_client_says_that_there_is_no_server() -> None:
         clew.Client("http://127.0.0.1:9", "x", timeout=2).status()
 
 
+@pytest.mark.slow
 def test_a_widget_asks_the_questions_of_a_session() -> None:
     """Messages as the browser sends them: lease, answer, undo, and the same question again."""
     pytest.importorskip("anywidget")

@@ -42,6 +42,7 @@ def test_answers_are_kept_while_the_connection_is_lost(make_site: Any, visit: An
     assert [one.value for one in site.standing()] == [SAME, SAME, DIFFERENT, SAME]
 
 
+@pytest.mark.slow
 def test_a_retry_does_not_move_the_focus(make_site: Any, visit: Any) -> None:
     """Offline, without a question left, Undo keeps the focus; a tap on it is not lost."""
     ann = visit(make_site())
@@ -96,6 +97,7 @@ def test_fifty_answers_without_a_connection(make_site: Any, visit: Any) -> None:
     ann.saved(51)
 
 
+@pytest.mark.slow
 def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visit: Any) -> None:
     """When all questions that were held are answered, there is still a button for it."""
     site = make_site()
@@ -122,6 +124,7 @@ def test_the_last_answer_is_taken_back_without_a_connection(make_site: Any, visi
     assert [one.value for one in site.standing()] == [SAME, DIFFERENT]
 
 
+@pytest.mark.slow
 def test_an_answer_taken_back_without_a_connection_is_not_counted(
     make_site: Any, visit: Any
 ) -> None:
@@ -141,6 +144,7 @@ def test_an_answer_taken_back_without_a_connection_is_not_counted(
     ann.page.locator(".done", has_text="1 answered").wait_for()
 
 
+@pytest.mark.slow
 def test_questions_asked_for_before_answers_arrived_do_not_count_them_out(
     make_site: Any, visit: Any
 ) -> None:

@@ -92,6 +92,7 @@ def two(request: Any, tmp_path: Path, draw: Any) -> Iterator[Two]:
         store.close()
 
 
+@pytest.mark.slow
 def test_who_sees_which_project(two: Two) -> None:
     """The list has the projects of a visitor; of one they go there; the other one stays closed."""
 
@@ -131,6 +132,7 @@ def test_the_link_opens_all_projects_once(two: Two) -> None:
         assert client.get(f"/a/{two.app.secret}").status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_list_of_projects(tmp_path: Path, draw: Any, visit: Any, site_of: Any, axe: str) -> None:
     """`clew serve leaves birds`: the link leads to the list, which says how far each is."""

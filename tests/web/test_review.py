@@ -122,6 +122,7 @@ def test_an_edit_is_previewed_as_that_of_the_person(
     assert job.arguments["annotator"] == "Ann"
 
 
+@pytest.mark.slow
 def test_fixes_are_previewed_and_applied(
     doubted: Any, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_the_menu_opens_on_a_phone(site: Any, visit: Any) -> None:
     """A tap on Menu shows the pages; another page is one more tap away."""
     ann = visit(site, viewport={"width": 320, "height": 640}, has_touch=True)
@@ -20,6 +21,7 @@ def test_the_menu_opens_on_a_phone(site: Any, visit: Any) -> None:
     page.wait_for_url("**/groups")
 
 
+@pytest.mark.slow
 def test_a_group_is_locked(site: Any, visit: Any) -> None:
     """Lock asks first, and says what is locked."""
     page = visit(site).go("/groups/1")

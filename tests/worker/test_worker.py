@@ -78,6 +78,7 @@ def learned(store: Store, tmp_path: Path) -> Worker:
     return worker
 
 
+@pytest.mark.slow
 def test_people_are_asked_before_there_is_a_model_and_their_answers_are_no_checks(
     store: Store,
 ) -> None:
@@ -111,6 +112,7 @@ def test_people_are_asked_before_there_is_a_model_and_their_answers_are_no_check
     assert {each.question.origin for each in store.pool()} <= {"asked", "random"}
 
 
+@pytest.mark.slow
 def test_results_say_what_the_session_says_and_keep_the_ids_of_groups(
     store: Store, learned: Worker
 ) -> None:
@@ -131,6 +133,7 @@ def test_results_say_what_the_session_says_and_keep_the_ids_of_groups(
     assert {group.name for group in store.groups()} == {"first", ""}
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_again_continues_from_its_snapshot(
     store: Store, learned: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_worker_that_starts_again_continues_from_its_snapshot(
     assert again.revision == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "changed", "foreign", "gone"])
 def test_a_damaged_snapshot_is_made_anew_from_the_log(
     store: Store, learned: Worker, tmp_path: Path, damage: str
@@ -174,6 +178,7 @@ def test_a_damaged_snapshot_is_made_anew_from_the_log(
     assert json.loads(path.read_bytes().partition(b"\n")[0])
 
 
+@pytest.mark.slow
 def test_items_that_come_later_are_placed_and_groups_stay(store: Store, learned: Worker) -> None:
     before = store.result()
     store.add_items(ITEMS)
@@ -192,6 +197,7 @@ class Impatient(threading.Event):
         return super().wait(None if timeout is None else timeout / 10)
 
 
+@pytest.mark.slow
 def test_an_error_is_told_and_tried_again_while_people_are_asked(store: Store) -> None:
     n_failures = [2]
 
@@ -231,6 +237,7 @@ def test_a_worker_waits_for_two_items() -> None:
         assert few.result_revision() == 0
 
 
+@pytest.mark.slow
 def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
     first = store.acquire_worker("first")
     with pytest.raises(LeaseLostError, match="another worker has this project"):
@@ -308,6 +315,7 @@ def test_jobs(store: Store, learned: Worker) -> None:
     assert "unknown job 'nonsense'; there are preview" in str(job.error)
 
 
+@pytest.mark.slow
 def test_an_edit_is_learned_and_survives(store: Store, learned: Worker) -> None:
     answered = {str(name) for one in store.log() for name in (one.entry.question.ids or ())}  # type: ignore[union-attr]
     moved = next(f"i{row}" for row in range(0, 40, N_GROUPS) if f"i{row}" not in answered)
@@ -319,6 +327,7 @@ def test_an_edit_is_learned_and_survives(store: Store, learned: Worker) -> None:
     assert groups[moved] == groups["i1"]
 
 
+@pytest.mark.slow
 def test_the_map_keeps_neighbors_together_and_groups_apart() -> None:
     random = np.random.RandomState(1)
     labels = np.arange(600) % 6
@@ -359,6 +368,7 @@ def test_no_answer_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
         assert module.PULSE < 5
 
 
+@pytest.mark.slow
 def test_the_command_learns_once_and_says_so(tmp_path: Path) -> None:
     from clew.collections import Project
 

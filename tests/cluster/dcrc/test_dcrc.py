@@ -158,6 +158,7 @@ def test_a_constant_feature_is_ignored(value):
         np.testing.assert_allclose(with_it, without, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_the_unit_of_the_features_does_not_matter(scale):
     c = answers(Y, n_triplets=60)
@@ -217,6 +218,7 @@ def test_annotators_get_their_own_error_rates():
     assert fixed.confusion_.error_rates_.tolist() == [0.05, 0.05]
 
 
+@pytest.mark.slow
 def test_both_starts_are_tried_and_the_higher_bound_is_kept():
     c = answers(n_triplets=60)
     model = clone(QUICK).set_params(n_clusters=2)
@@ -318,6 +320,7 @@ def test_iris_by_answers_of_all_kinds():
     assert score > adjusted_rand_score(y, clone(model).fit(features).labels_) + 0.15
 
 
+@pytest.mark.slow
 def test_answers_of_weight_0_are_ignored_when_settings_are_chosen():
     c = answers(Y, n_triplets=40)
     weightless = answers(TWO, n_pairs=30, n_triplets=30, seed=1)
@@ -340,6 +343,7 @@ def test_the_error_of_a_score_counts_informative_answers_only():
     assert not better.is_clearly_above(worse, 5)
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_by_held_out_answers():
     c = answers(Y, n_triplets=80)
     model = clone(QUICK).set_params(tau="cv", lam="cv")

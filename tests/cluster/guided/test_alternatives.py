@@ -35,6 +35,7 @@ def test_alternatives_have_other_numbers_and_their_violated_answers():
     assert sum(model.n_clusters_probabilities_.values()) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_cuts_of_graded_answers_are_alternatives():
     """Triplets about positions: three groups on a line, each of two near ones."""
     random = np.random.RandomState(0)

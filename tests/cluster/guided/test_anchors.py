@@ -164,6 +164,7 @@ def test_memberships_as_a_sparse_matrix(random):
     np.testing.assert_allclose(found.shared(pairs)[:, 1], expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fair_search")
 def test_random_answers_do_little_harm_on_anchors():
     X, y = make_blobs(900, n_features=6, centers=4, cluster_std=3.5, random_state=0)

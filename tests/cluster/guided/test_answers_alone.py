@@ -223,6 +223,7 @@ def test_no_features_and_no_informative_answers_are_refused():
         GuidedClustering(2).fit(constraints=answers)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter():
     y, answers = identities(4, repeats=3)
     order = np.random.RandomState(0).permutation(len(y))
@@ -286,6 +287,7 @@ def test_unusual_answers_give_groups(name, n_clusters):
     assert model.summary()
 
 
+@pytest.mark.slow
 def test_small_groups_of_a_given_number_are_as_good_as_without_the_number(of_identities):
     y, answers = identities(0)
     n_groups = len(np.unique(y))
@@ -353,6 +355,7 @@ def test_answers_of_little_weight_are_little_evidence():
     assert lead_of[0] - lead_of[1] > 50
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_other_contradicts_is_not_doubted():
     """Questions about 300 rows, a tenth of the answers wrong; most pairs differ."""
     y, answers = identities(5, n_rows=300, error=0.1)
@@ -368,6 +371,7 @@ def test_an_answer_that_no_other_contradicts_is_not_doubted():
     assert wrong[doubt > 0.5].mean() > 0.5
 
 
+@pytest.mark.slow
 def test_features_of_noise_do_not_hide_many_small_groups():
     y, answers = identities(0, 120, repeats=2)
     X = np.random.RandomState(0).normal(size=(120, 5))
@@ -377,6 +381,7 @@ def test_features_of_noise_do_not_hide_many_small_groups():
     assert adjusted_rand_score(y, model.labels_) > 0.4
 
 
+@pytest.mark.slow
 def test_forced_choices_between_three_groups_are_not_doubted_however_the_answers_are_read():
     random = np.random.RandomState(0)
     y = np.arange(24) % 4

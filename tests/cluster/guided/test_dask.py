@@ -89,6 +89,7 @@ def test_without_answers():
     assert (found.labels_ == expected.labels_).all()
 
 
+@pytest.mark.slow
 def test_integers_and_single_precision():
     whole = np.round(X * 100).astype(np.int32)
     found = model().fit(da.from_array(whole, chunks=(250, 6)), constraints=KNOWN)
@@ -114,6 +115,7 @@ def test_a_model_of_few_rows_predicts_blocks():
     assert (groups.compute() == few.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_further_answers_and_a_stored_model(in_memory):
     first, more = (
         KNOWN.select(pairs=np.arange(200) < 120),
@@ -156,6 +158,7 @@ def test_unsuitable_arrays_are_refused():
         fit.predict(da.ones((9, 2), chunks=3))
 
 
+@pytest.mark.slow
 def test_data_frames_in_parts():
     frames = pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")

@@ -141,6 +141,7 @@ def test_columns_of_numbers_have_the_same_groups_in_any_frame(frame):
     assert session.ask(8, annotator="ann") == plain.ask(8, annotator="ann")
 
 
+@pytest.mark.slow
 def test_a_data_frame_of_records_is_compared_by_characters():
     random = np.random.RandomState(1)
     letters = np.array(list("abcdefghijklmnop"))

@@ -14,6 +14,7 @@ from clew.cluster import GuidedClustering
 pytestmark = pytest.mark.usefixtures("fair_search")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_people_who_often_cannot_say_do_not_multiply_the_groups(seed):
     X, y = load_wine(return_X_y=True)

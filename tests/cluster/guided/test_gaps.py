@@ -102,6 +102,7 @@ def test_groups_that_are_not_round():
     assert adjusted_rand_score(model.labels_, y) > 0.9
 
 
+@pytest.mark.slow
 def test_rings_with_gaps_are_found_and_not_their_pieces():
     random = np.random.default_rng(1)
     angle, y = random.uniform(0, 2 * np.pi, 300), np.repeat([0, 1, 2], 100)
@@ -179,6 +180,7 @@ def test_joins_of_clear_groups_cost_while_near_answers_keep_to_them(n_within, n_
     assert (0 if pieces is None else pieces.far) == far
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_answers_do_not_join_groups_that_features_show(seed):
     X, y = make_blobs(400, 10, centers=20, cluster_std=3.5, random_state=seed)

@@ -79,6 +79,7 @@ def test_right_answers_improve_on_methods_without_answers(wine, iris):
             assert score(model, y) > adjusted_rand_score(y, ward) + 0.05
 
 
+@pytest.mark.slow
 def test_wrong_answers_do_little_harm(wine, fitted):
     without = score(wine[None], CULTIVARS)
     assert score(wine[0.15], CULTIVARS) > without - 0.02
@@ -115,6 +116,7 @@ def test_one_large_group_beside_many_small_ones_is_found_without_answers(
     assert score(fitted(X, n_clusters=n_clusters), y) > 0.95
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_without_answers_is_near_the_truth(fitted):
     assert fitted(IRIS, n_clusters=None).n_clusters_ == 3
     for seed in (1, 2):
@@ -191,6 +193,7 @@ def test_answers_of_all_kinds_improve_the_groups(fitted, blobs):
         assert len(posterior.odd_one_out) == len(known.odd_one_out)
 
 
+@pytest.mark.slow
 def test_errors_of_each_annotator_are_estimated(fitted):
     rates = {"good": 0.03, "careless": 0.2, "swapped": 0.95}
     known = said_of(SPECIES, 150, rates)
@@ -203,6 +206,7 @@ def test_errors_of_each_annotator_are_estimated(fitted):
     assert score(model, SPECIES) > score(fitted(IRIS, anonymous), SPECIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_answers", "error", "least"), [(400, 0.1, 0.6), (600, 0.3, 0.3)])
 def test_few_answers_about_many_groups_are_not_taken_for_identities(
     fitted, n_answers, error, least
@@ -226,6 +230,7 @@ def test_few_answers_with_wrong_ones_do_not_break_up_groups(n_clusters):
     assert score(model, y[chosen]) > 0.62  # .47 if coherence has no weight
 
 
+@pytest.mark.slow
 def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     y = np.random.RandomState(3).permutation(np.arange(90) % 3)
     X = np.random.RandomState(3).normal(size=(90, 2)) + 3 * np.eye(3)[y][:, :2]

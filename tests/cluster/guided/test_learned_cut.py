@@ -105,6 +105,7 @@ def test_groups_may_be_single_leaves_if_their_number_is_that_large():
     assert len(np.unique(cut_by_answers(merges, 300))) > 160
 
 
+@pytest.mark.slow
 def test_a_given_number_of_groups_is_not_exceeded():
     X, y = uneven()
     merges = Merges.of(

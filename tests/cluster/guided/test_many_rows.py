@@ -238,6 +238,7 @@ def test_failure_leaves_an_earlier_fit():
     assert clone(again).scale == "anchors"
 
 
+@pytest.mark.slow
 def test_further_answers_need_no_features(known):
     is_first = np.arange(900) < 850
     rest = np.ones(200, np.bool_)

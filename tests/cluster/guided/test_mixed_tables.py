@@ -49,6 +49,7 @@ def test_customers_have_as_many_groups_as_kinds_and_not_as_combinations_of_value
     assert adjusted_rand_score(kind, given.labels_) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_measures_that_depend_on_each_other_make_no_groups(seed):
     rng = np.random.default_rng(seed)
@@ -62,6 +63,7 @@ def test_measures_that_depend_on_each_other_make_no_groups(seed):
     assert GuidedClustering(random_state=0).fit(table).n_clusters_ == 3
 
 
+@pytest.mark.slow
 def test_skewed_measures_are_read_by_rank():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 400)
@@ -76,6 +78,7 @@ def test_skewed_measures_are_read_by_rank():
     assert adjusted_rand_score(kind, model.labels_) > 0.75
 
 
+@pytest.mark.slow
 def test_a_table_without_groups_says_so():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
@@ -84,6 +87,7 @@ def test_a_table_without_groups_says_so():
         GuidedClustering(random_state=0).fit(table)
 
 
+@pytest.mark.slow
 def test_a_flag_that_tells_nothing_does_not_split_groups():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 4, 300)
@@ -95,6 +99,7 @@ def test_a_flag_that_tells_nothing_does_not_split_groups():
     assert adjusted_rand_score(kind, model.labels_) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [None, 3])
 def test_people_may_group_by_a_category_that_measures_tell_nothing_of(n_clusters):
     rng = np.random.default_rng(0)
@@ -106,6 +111,7 @@ def test_people_may_group_by_a_category_that_measures_tell_nothing_of(n_clusters
     assert adjusted_rand_score(kind, model.labels_) > 0.6
 
 
+@pytest.mark.slow
 def test_a_session_and_new_rows_have_the_groups_of_the_fit():
     table, kind = _customers(0, 200)
     oracle = SimulatedOracle(kind, error=0.1, origin="asked", random_state=0)
@@ -133,6 +139,7 @@ def test_tables_of_measures_are_no_categories(n_measures, n_flags, is_read):
     assert (Categories.of(X) is not None) == is_read
 
 
+@pytest.mark.slow
 def test_a_table_of_counts_is_grouped_by_topics_in_seconds():
     """Sixty sparse columns of up to ten values beside some of more took minutes."""
     rng = np.random.default_rng(0)

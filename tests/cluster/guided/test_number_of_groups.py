@@ -19,6 +19,7 @@ from clew.exceptions import NoGroupsWarning
 from clew.metrics import adjusted_rand_score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
 def test_random_pairs_of_one_kind_find_the_number_of_groups(kind: str) -> None:
     X, y = load_iris(return_X_y=True)
@@ -29,6 +30,7 @@ def test_random_pairs_of_one_kind_find_the_number_of_groups(kind: str) -> None:
     assert adjusted_rand_score(y, found.labels_) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "n_groups"), [(load_wine, 3), (load_digits, 10)])
 def test_any_number_of_answers_different_leaves_rows_in_groups(load, n_groups):
     """From two for each row on, each row was a group of its own."""
@@ -41,6 +43,7 @@ def test_any_number_of_answers_different_leaves_rows_in_groups(load, n_groups):
     assert adjusted_rand_score(y, found.labels_) > 0.65
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_a_few_wrong_answers_different_make_few_groups(seed):
     """Six to nine of 178 made ten to twelve groups of three, .39 to .50."""
@@ -53,6 +56,7 @@ def test_a_few_wrong_answers_different_make_few_groups(seed):
     assert adjusted_rand_score(y, found.labels_) > 0.6
 
 
+@pytest.mark.slow
 def test_wrong_answers_same_that_connect_all_rows_do_not_join_them():
     """They contradict no answer, so that all rows were implied to be one group."""
     X, y = (of[:200] for of in load_digits(return_X_y=True))
@@ -63,6 +67,7 @@ def test_wrong_answers_same_that_connect_all_rows_do_not_join_them():
     assert adjusted_rand_score(y, found.labels_) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_few_answers_same_do_not_join_groups_of_features(seed):
     """50 right ones made six and three groups of ten, .39 and .18."""
@@ -74,6 +79,7 @@ def test_a_few_answers_same_do_not_join_groups_of_features(seed):
     assert adjusted_rand_score(y, found.labels_) > 0.6
 
 
+@pytest.mark.slow
 def test_links_between_near_rows_split_no_group() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(180) % 3
@@ -87,6 +93,7 @@ def test_links_between_near_rows_split_no_group() -> None:
     assert adjusted_rand_score(y, found.labels_) > 0.95
 
 
+@pytest.mark.slow
 def test_one_group_that_makes_many_answers_wrong_is_said_and_tells_no_error_rate() -> None:
     rng = np.random.default_rng(1)
     y = (rng.random(300) < 0.3).astype(int)
@@ -136,6 +143,7 @@ def test_people_decide_how_fine_groups_are(n_kinds):
     assert adjusted_rand_score(y, model.labels_) > 0.8  # .34 in twenty groups
 
 
+@pytest.mark.slow
 def test_the_range_of_numbers_holds_the_true_one() -> None:
     X, y = load_iris(return_X_y=True)
     held = 0
@@ -148,6 +156,7 @@ def test_the_range_of_numbers_holds_the_true_one() -> None:
     assert held >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [1, 2, 3])
 def test_a_rule_that_finds_matches_does_not_join_the_groups_that_people_tell_apart(
     draw: int,
@@ -167,6 +176,7 @@ def test_a_rule_that_finds_matches_does_not_join_the_groups_that_people_tell_apa
     assert adjusted_rand_score(y, found.labels_) > 0.95
 
 
+@pytest.mark.slow
 def test_most_annotators_do_not_answer_the_other_way_round() -> None:
     rng = np.random.default_rng(0)
     y = rng.permutation(np.arange(200) % 20)
@@ -184,6 +194,7 @@ def test_most_annotators_do_not_answer_the_other_way_round() -> None:
     assert found.error_rate_ < 0.1
 
 
+@pytest.mark.slow
 def test_ranges_of_numbers_stay_those_of_the_last_fit() -> None:
     X, y = load_iris(return_X_y=True)
     answers, more = (Constraints.from_labels(y, n, random_state=n) for n in (100, 4))

@@ -90,6 +90,7 @@ def named(known, name):
     return known.with_tables(known.tables, (name,))
 
 
+@pytest.mark.slow
 def test_members_that_are_fitted_again_are_those_of_a_new_fit():
     X, y = make_blobs(45, centers=3, cluster_std=1.0, random_state=5)
     first, more = mixed(y, 0), mixed(y, 5)

@@ -81,6 +81,7 @@ def test_new_rows_are_at_least_as_good_as_by_the_nearest_centroid(data, is_wrong
     assert adjusted_rand_score(truth, by_clew) > adjusted_rand_score(truth, by_centroid) - 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [many_groups, table, pixels, moons])
 def test_fitted_rows_keep_their_probabilities(data):
     X, y, *_ = halves(*data())

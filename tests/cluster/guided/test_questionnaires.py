@@ -78,6 +78,7 @@ def test_points_on_scales_keep_their_order(shape, deviation, n_answers):
     assert adjusted_rand_score(kind, model.labels_) > adjusted_rand_score(kind, own) - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "wrong", "standardize"),
     [((250, 6, 3, 5), 0.2, True), ((250, 6, 3, 5), 0.2, "auto"), ((200, 12, 3, 3), 0.3, "auto")],
@@ -101,6 +102,7 @@ def test_which_columns_have_no_order(make, n_expected):
     assert len(columns_without_order(make()[0].astype(float), 0)) == n_expected
 
 
+@pytest.mark.slow
 def test_people_may_group_by_one_question():
     X, _ = _survey(200, 8, 4, 3, 0.2, seed=1)
     known = Constraints.from_labels(X[:, 2], 200, error=0.1, random_state=0)
@@ -149,6 +151,7 @@ def test_answers_at_random_have_no_groups():
     assert 0 < numbers[2] <= 0.5 <= numbers[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_answers", [50, 200])
 def test_few_answers_do_not_make_a_group_of_each_combination(n_answers):
     X, kind = _survey(250, 8, 4, 2, 0.1, seed=1)
@@ -186,6 +189,7 @@ def test_columns_of_many_values_are_no_categories(n_values):
     assert Categories.of(X[:, :2]) is None  # classes are not identified
 
 
+@pytest.mark.slow
 def test_many_people_have_the_kinds_of_few():
     X, kind = _survey(6_000, 8, 4, 2, 0.1, seed=1)
     model = GuidedClustering(random_state=0).fit(X)

@@ -101,6 +101,7 @@ def test_many_small_groups_are_recognized_and_found_without_answers(make, seed):
     assert adjusted_rand_score(y, found.labels) > 0.95
 
 
+@pytest.mark.slow
 def test_answers_that_join_far_rows_show_that_groups_are_not_small():
     rows, y = _vectors(0)
     near = NearRows.of(rows)
@@ -187,6 +188,7 @@ def test_further_answers_give_the_groups_of_one_fit(fitted):
     assert len(step.result_.constraints.pairs) == len(known.pairs)
 
 
+@pytest.mark.slow
 def test_a_given_number_of_groups_is_kept(fitted):
     _, rows, _ = fitted
     assert "No answers\nDecided by" in GuidedClustering(random_state=0).fit(rows).summary()

@@ -113,6 +113,7 @@ def accuracy(X, y, q):
     return (RidgeSmoother(X).smooth(q).argmax(axis=1) == y).mean()
 
 
+@pytest.mark.slow
 def test_ridge_predicts_rotated_features_and_components_as_well():
     X, y, q = grouped(np.random.default_rng(0), 1.0)
     rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(30, 30)))[0]

@@ -88,6 +88,7 @@ def test_fewer_different_rows_than_groups(fitted, n_clusters):
         assert set(model.predict(X)) <= set(range(n_clusters))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [2, 10])
 def test_noise_has_few_groups_of_low_probability(fitted, n_features):
     X = np.random.default_rng(0).uniform(size=(200, n_features))
@@ -198,6 +199,7 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert len(done) > n[0] / 8
 
 
+@pytest.mark.slow
 def test_questions_that_were_answered_very_often(fitted, blobs):
     """A fit uses 100 answers of each annotator to each question, in their proportions."""
     i, j = np.triu_indices(10, 1)
@@ -237,6 +239,7 @@ def test_equal_rows_are_grouped_by_answers_alone() -> None:
     assert found.predict(np.ones((2, 3))).shape == (2,)
 
 
+@pytest.mark.slow
 def test_a_common_factor_a_constant_and_a_repeated_column_change_nothing() -> None:
     X, y = load_iris(return_X_y=True)
     answers = Constraints.from_labels(y, 80, error=0.1, random_state=2)
@@ -253,6 +256,7 @@ def test_a_broken_row_does_not_set_the_units() -> None:
     assert adjusted_rand_score(y, found.labels_) > 0.85  # .36 without limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "Ann"])
 def test_answers_that_were_read_twice_count_once(name):
     X, y = (of[:150] for of in load_digits(return_X_y=True))

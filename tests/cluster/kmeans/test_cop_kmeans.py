@@ -41,6 +41,7 @@ def problems(draw, most=8):
     return X, must, cannot, draw(st.integers(1, min(n, 3)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_raises_if_and_only_if_no_assignment_exists(problem):
@@ -68,6 +69,7 @@ def test_raises_if_and_only_if_no_assignment_exists(problem):
         assert type(caught.value) is kind
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(most=30), st.sampled_from(["auto", "paper"]))
 def test_labels_violate_no_answer(problem, algorithm):
@@ -312,6 +314,7 @@ def test_a_hub_of_cannot_links_needs_little_memory():
         COPKMeans(3, n_init=1).fit(X, constraints=c)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(2, 30).flatmap(pairs_of), st.integers(1, 4))
 def test_the_advised_number_of_groups_is_sufficient(pairs, k):

@@ -47,6 +47,7 @@ def test_objective_never_rises(penalty, seed):
     assert (np.diff(path) <= 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_iris, load_digits])
 def test_without_answers_inertia_is_that_of_k_means(load):
     X, y = load(return_X_y=True)

@@ -78,6 +78,7 @@ def test_dominant_neighbors_are_similar_to_each_other():
     assert graph_of(DominantNeighbors("precomputed", n_neighbors=6).fit(A))[0, 5] == 0.4
 
 
+@pytest.mark.slow
 def test_an_edge_stays_if_either_row_keeps_it():
     A = affinities(20, 1)
     model = DominantNeighbors("precomputed", n_neighbors=8).fit(A)

@@ -70,6 +70,7 @@ def test_without_slack_the_odd_one_is_gamma_times_as_far(gamma, algorithm) -> No
     assert model.conflicts_ == []
 
 
+@pytest.mark.slow
 def test_each_kind_of_answer_is_one_kind_of_constraint() -> None:
     model = SKLR(slack="none", random_state=0)
 
@@ -103,6 +104,7 @@ def test_answers_reveal_groups_that_features_hide() -> None:
     assert agreement(SKLR(random_state=0).fit(X, constraints=KNOWN)) > 0.7
 
 
+@pytest.mark.slow
 def test_a_quarter_wrong_does_less_harm_with_slack() -> None:
     soft, none = (
         np.mean([
@@ -161,6 +163,7 @@ def test_the_penalty_bounds_the_multipliers() -> None:
     assert divergence(pulls[0]) < divergence(pulls[1])
 
 
+@pytest.mark.slow
 def test_the_papers_algorithm_does_not_reach_the_minimum_and_depends_on_order() -> None:
     nearest = SKLR(slack="none", random_state=0).fit(X, constraints=KNOWN)
     other = SKLR(slack="none", random_state=1, tol=1e-4).fit(X, constraints=KNOWN)
@@ -227,6 +230,7 @@ def test_rank_is_at_most_what_is_asked_for_and_never_more_than_rows(rank) -> Non
     assert model.rank_ == rank or rank == 5000
 
 
+@pytest.mark.slow
 def test_partial_fit_ends_where_fit_with_all_answers_does() -> None:
     early, late = (
         odd_ones(30),
@@ -293,6 +297,7 @@ def test_rows_on_one_line_keep_the_ratio_of_their_distances() -> None:
     assert "one line" in model.skipped_[0].reason
 
 
+@pytest.mark.slow
 def test_the_penalty_is_the_default_for_few_answers_and_chosen_by_many() -> None:
     assert SKLR(random_state=0).fit(X, constraints=odd_ones(5)).C_ == 0.5
     right = SKLR(random_state=0).fit(X, constraints=odd_ones(80)).C_
@@ -309,6 +314,7 @@ def test_the_penalty_is_chosen_from_pairs_too() -> None:
     assert SKLR(random_state=0).fit(X, constraints=only_must).C_ == 0.5
 
 
+@pytest.mark.slow
 def test_same_seed_same_result() -> None:
     a, b = (SKLR(random_state=3).fit(X, constraints=odd_ones(40, error=0.2)) for _ in range(2))
     np.testing.assert_array_equal(a.embedding_, b.embedding_)

@@ -35,6 +35,7 @@ def test_on_pairs_it_equals_sklr_without_slack() -> None:
     np.testing.assert_allclose(a.kernel_, b.kernel_, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_bounds_move_farther_with_a_smaller_penalty() -> None:
     near, far = KNOWN.must_link, KNOWN.cannot_link
     gaps = []

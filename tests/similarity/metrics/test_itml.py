@@ -95,6 +95,7 @@ def test_a_constant_feature_has_no_weight_under_the_covariance() -> None:
     np.testing.assert_allclose(metric[4], 0)
 
 
+@pytest.mark.slow
 def test_thousands_of_close_pairs_end_in_a_positive_definite_metric() -> None:
     rows, _ = make_blobs(120, 8, centers=2, cluster_std=6.0, random_state=0)
     close = np.repeat(rows, 2, axis=0) + np.random.default_rng(0).normal(size=(240, 8)) * 1e-4
