@@ -185,6 +185,15 @@ def test_a_column_that_may_hold_ids_is_named(run, X):
     )
 
 
+def test_a_first_column_of_texts_that_are_all_different_may_hold_ids(run, X):
+    frame = pd.DataFrame(np.load(X), columns=list("abc"))
+    birds = [f"Bird of the {'upper' if at % 2 else 'lower'} lake, {at}" for at in range(len(frame))]
+    frame.insert(0, "bird name", birds)
+    frame.to_csv("t.csv", index=False)
+    done = run("t.csv", "-k", 3, *PCK, fast=False)
+    assert "if 'bird name' holds their ids, add --id-column 'bird name'" in done.stderr
+
+
 def test_faults_of_answers_are_said_with_the_file_s_own_names(run, X):
     frame = pd.DataFrame(np.load(X), columns=["Länge cm", "b", "c"])
     frame.insert(0, "Vögel Name", [f"Spatz {at}" for at in range(len(frame))])

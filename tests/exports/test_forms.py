@@ -86,7 +86,8 @@ def test_unknown_form_is_refused():
 def test_answers_as_a_table():
     pair = Answer(Question("pair", ids=("a", "b")), "same", "ann", id="1f")
     triplet = Answer(Question("triplet", ids=("a", "b", "c")), "second", "ben", 0.5, id="2e")
-    assert answer_records([pair, triplet]) == [
+    other = Answer(Question("which_of", ids=tuple("abcd"), parts=(1, 1, 2)), 1, "ann", id="3d")
+    assert answer_records([pair, other, triplet]) == [
         {"kind": "pair", "id_i": "a", "id_j": "b", "id_k": "", "answer": "same",
          "annotator": "ann", "weight": 1.0, "entry": "1f"},
         {"kind": "triplet", "id_i": "a", "id_j": "b", "id_k": "c", "answer": "second",

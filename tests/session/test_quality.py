@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn.datasets import make_blobs
 
 from clew import Answer, Question, Session
 from clew.cluster.guided import Regime
@@ -261,6 +262,15 @@ def test_small_pure_groups_leave_many_questions() -> None:
     assert result.confidence_.mean() < 0.5  # most items were compared with few others
     assert result.remaining_ is not None
     assert result.remaining_.median > 30
+
+
+def test_the_random_checks_that_are_still_needed_remain() -> None:
+    X, y = make_blobs(60, 5, centers=3, cluster_std=0.3, random_state=0)
+    session = Session(X, random_state=0)
+    result = session.run(SimulatedOracle(y, random_state=0), 30).result()
+    assert (result.n_checks_, result.quality_) == (1, None)
+    assert result.remaining_ is not None
+    assert result.remaining_[:3] == (41, 41, 41)
 
 
 def test_nothing_is_said_while_nothing_is_known() -> None:

@@ -239,6 +239,21 @@ def test_edits_have_words(site: Any, kind: str) -> None:
     assert said(Logged(1, edit)).endswith(": 2 items")
 
 
+@pytest.mark.parametrize(
+    ("question", "value", "words"),
+    [
+        (Question("triplet", ids=("a", "b", "c")), 1, "Closer to C"),
+        (Question("odd_one_out", ids=("a", "b", "c")), 2, "number 3"),
+        (Question("odd_one_out", ids=("a", "b", "c")), -1, "all alike"),
+        (Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 1, 2)), 1, "group 2"),
+    ],
+)
+def test_answers_have_words_without_the_names_that_people_do_not_see(
+    question: Question, value: int, words: str
+) -> None:
+    assert said(Logged(1, Answer(question, value, "Ann", id=new_id(), at=now()))) == words
+
+
 def test_dont_knows_tell_nothing_of_the_error_of_people(doubted: Any, client: Any) -> None:
     site, _ = doubted
 

@@ -342,6 +342,15 @@ def test_the_map_keeps_neighbors_together_and_groups_apart() -> None:
         assert np.isfinite(places(wide[:n], labels[:n], np.ones(n))).all()
 
 
+def test_items_of_sure_groups_are_not_drawn_on_one_dot() -> None:
+    labels = np.repeat(np.arange(4), 30)
+    xy = places(np.eye(4)[labels], labels, np.ones(120))
+    places_of_pixels = np.unique(np.round(200 * xy / np.ptp(xy, axis=0).min()), axis=0)
+    assert len(places_of_pixels) > 110
+    centers = np.array([np.median(xy[labels == group], axis=0) for group in range(4)])
+    assert (((xy[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1) == labels).all()
+
+
 @pytest.mark.slow
 def test_no_answer_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     from clew.collections import Project

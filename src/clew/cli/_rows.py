@@ -207,10 +207,12 @@ def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
 
 
 def _maybe_ids(frame: pd.DataFrame, columns: Sequence[ColumnUse]) -> list[str]:
-    """Name columns that are not used, and have another value in each row."""
+    """Name columns with another value in each row that are not used, and then the first one."""
     unused = {one.name for one in columns if one.use == "dropped" and one.note != "row numbers"}
-    parts = ((str(name), each) for name, each in frame.items() if str(name) in unused)
-    return [name for name, each in parts if each.is_unique and each.notna().all()]
+    first = {one.name for one in columns[:1] if one.use == "text"}
+    parts = ((str(name), each) for name, each in frame.items() if str(name) in unused | first)
+    found = [name for name, each in parts if each.is_unique and each.notna().all()]
+    return sorted(found, key=lambda name: name in first)
 
 
 def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:

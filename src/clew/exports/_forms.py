@@ -57,9 +57,9 @@ def answer_records(answers: Iterable[Answer]) -> list[Record]:
     records = []
     for answer in answers:
         kind = answer.question.kind
-        words = {code: word for word, code in ANSWER_WORDS[kind].items()}
+        words = {code: word for word, code in ANSWER_WORDS.get(kind, {}).items()}
         ids = tuple(map(str, answer.question.ids or ()))
-        if len(ids) > 3 or answer.value not in words:
+        if answer.value not in words:
             continue
         names = (*ids, "", "")[:3]
         row = (kind, *names, words[answer.value], answer.annotator, answer.weight, answer.id)

@@ -101,6 +101,7 @@ class Loop:
         self.items, self.queue = items, queue
         self.log = SessionLog(items.ids)
         self.checks: dict[Key, Check] = {}
+        self.check_every = check_every
         self._chooser = Chooser(items, strategy, check_every, seed, model, n_examples)
         self._ahead: list[Chosen] = []
         self._background = background

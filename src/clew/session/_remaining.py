@@ -51,6 +51,21 @@ class Remaining(NamedTuple):
         minutes = f"{self.minutes[0]:.0f} minutes" if self.minutes[0] >= 1.5 else "a minute"
         return f"{text}, {minutes}"
 
+    def at_least(self, n: int) -> Remaining:
+        """Raise the estimate and the ends of its range, as quality is not known before.
+
+        Parameters
+        ----------
+        n : int
+            The least number of questions.
+
+        Returns
+        -------
+        Remaining
+        """
+        median, low, high, _ = self
+        return Remaining(max(median, n), max(low, n), max(high, n))
+
     def in_minutes(self, seconds: float) -> Remaining:
         """Add the minutes, from the seconds that a question takes.
 

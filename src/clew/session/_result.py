@@ -104,8 +104,9 @@ class SessionResult:
         Agreement of the groups with people, of all groups and of each, estimated from the random
         checks; None before four of them were answered.
     remaining_ : Remaining or None
-        Number of questions until a Jaccard index of 0.95; None before 20 informative answers (not
-        don't-knows), and with strategies other than `Guided`.
+        Number of questions until a Jaccard index of 0.95, and until there are enough random checks
+        to tell; None before 20 informative answers (not don't-knows), and with strategies other
+        than `Guided`.
     n_checks_ : int
         Number of answered random checks.
     stop_ : Advice
@@ -255,6 +256,9 @@ def _quality_and_remaining(
     remaining = None
     if is_estimated:
         remaining = remaining_of(n_in_groups, n_answers[0], unresolved, quality.jaccard.value)
+    if remaining is not None and loop.check_every and quality.n_checks < LEAST_CHECKS:
+        missing = LEAST_CHECKS - quality.n_checks
+        remaining = remaining.at_least((missing - 1) * loop.check_every + 1)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining

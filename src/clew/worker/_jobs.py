@@ -178,6 +178,9 @@ N_DIMENSIONS = 50
 N_NEIGHBORS = 5
 #: Share of the distance between two items of one group, about which the model is sure.
 WITHIN = 0.5
+#: Radius of the disk of a group that is too narrow, as a share of the distance of the next one's
+#: middle; and the angle between items that are at one place, of a sunflower.
+DISK, GOLDEN_ANGLE = 0.3, np.pi * (3 - np.sqrt(5))
 
 
 def places(X: Any, labels: NDArray[np.int64], confidence: Floats, seed: int = 0) -> Floats:
@@ -212,7 +215,33 @@ def places(X: Any, labels: NDArray[np.int64], confidence: Floats, seed: int = 0)
         near = NearestNeighbors(n_neighbors=N_NEIGHBORS).fit(reduced[anchors])
         _, at = near.kneighbors(reduced[others])
         placed[others] = np.median(found[at], axis=1)
-    return placed
+    return _spread(placed, labels)
+
+
+def _spread(xy: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Fill a disk with each group whose rows are drawn on one dot, so that each can be chosen.
+
+    Rows keep the order of their directions from the middle and of their distances; those that are
+    all at one place are the seeds of a sunflower.
+    """
+    groups = [np.flatnonzero(labels == group) for group in np.unique(labels[labels >= 0])]
+    xy = xy.copy()
+    middles = np.array([np.median(xy[rows], axis=0) for rows in groups])
+    for rows, middle in zip(groups, middles, strict=True):
+        if len(rows) < 2:
+            continue
+        gaps = np.hypot(*(middles - middle).T)
+        radius = DISK * float(gaps[gaps > 0].min(initial=np.inf))
+        offsets = xy[rows] - middle
+        far = np.hypot(*offsets.T)
+        if not np.isfinite(radius) or np.quantile(far, 0.8) > radius / 2:
+            continue
+        rank = np.argsort(np.argsort(far, kind="stable"))
+        turn = np.argsort(np.argsort(np.arctan2(*offsets.T[::-1]))) / len(rows)
+        angle = np.where(far > radius / 1000, 2 * np.pi * turn, GOLDEN_ANGLE * rank)
+        ring = radius * np.sqrt((rank + 0.5) / len(rows))
+        xy[rows] = middle + ring[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return xy
 
 
 def _reduced(X: Any, random: np.random.RandomState) -> Floats:

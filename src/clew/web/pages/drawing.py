@@ -110,7 +110,12 @@ def said(logged: Logged) -> str:
         n = len(value)
         return say("history.said.strangers", n=n) if n else say("history.said.all_belong")
     key = f"history.said.{value}"
-    return say(key) if key in strings() else say("history.said.pick", id=value)
+    if key in strings() or not isinstance(entry, Answer):
+        return say(key)
+    if entry.question.kind == "triplet":
+        return say(f"answer.closer.{'BC'[entry.value]}")
+    is_group = entry.question.kind == "which_of"
+    return say("history.said.group" if is_group else "history.said.pick", n=entry.value + 1)
 
 
 def when(at: str) -> str:

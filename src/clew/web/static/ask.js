@@ -263,7 +263,7 @@ function drawRows(items, tags, t) {
     () => h('th', {class: 'sign', scope: 'col'}, hidden('ask.equal?')));
   const body = names.map(name => {
     const values = tables.map(table => table[name] ?? ''), [a, b] = values,
-          equal = two && a === b && a !== '';
+          equal = two && a === b;
     const cells = values.map((value, i) => h('td', {dir: 'auto', 'data-tag': tags[i]}, value));
     const sign = () => h('td', {class: 'sign'}, equal ? icon('same', 'link-ico') : '',
       hidden(equal ? 'ask.equal' : 'ask.unequal'));
@@ -375,7 +375,7 @@ function choicesOf(q, t) {
       () => [choice(at(1), '1', t('answer.closer.B'), 'fb'), choice(at(2), '2', t('answer.closer.C'), 'fc')],
     odd_one_out:
       () => [...['first', 'second', 'third'].map((word, i) => choice(at(i), `${i + 1}`, t(`answer.${word}`))),
-        choice('all_alike', '4', t('answer.none'), '', 'none')],
+        choice('all_alike', '4', t('answer.alike'), '', 'none')],
     which_of: () => [...Array.from({length: q.n_groups},
                        (_, i) => choice(i, `${i + 1}`, t('answer.group', {n: i + 1}), '', 'digit')),
       choice('none_of_these', '7', t('answer.none'), '', 'none')],
