@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joblib import parallel_config
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from clew._parallel import (
     Once,
@@ -222,6 +222,30 @@ def test_overlapping_blocks_restore_the_number_of_library_threads(two_library_th
         for future in [pool.submit(first), pool.submit(second)]:
             future.result()
         assert _library_threads() == two_library_threads
+
+
+def test_a_thread_that_limited_blas_within_a_block_does_not_keep_others_from_restoring(
+    two_library_threads,
+):
+    is_out, is_restored = threading.Event(), threading.Event()
+
+    def within():
+        openmp = ThreadpoolController().select(user_api="openmp")
+        with openmp.limit(limits=1):  # control of BLAS ends with the outermost limit
+            with one_blas_thread(), threadpool_limits(1, user_api="blas"):
+                pass
+            is_out.set()
+            is_restored.wait(timeout=30)
+
+    with ThreadPoolExecutor(1) as pool:
+        with one_blas_thread():
+            inner = pool.submit(within)
+            assert is_out.wait(timeout=30)
+        found = {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+        is_restored.set()
+        inner.result()
+    assert found == {2}
+    assert _library_threads() == two_library_threads
 
 
 def test_an_error_within_a_block_restores_the_number_of_library_threads(two_library_threads):

@@ -96,6 +96,8 @@ class _OneBlasThread:
         with self._lock:
             self._n_inside -= 1
             if self._n_inside == 0:
+                # A limit of scikit-learn within the block may have left its thread in control.
+                _release_blas(force=True)
                 self._limits.restore_original_limits()
                 _release_blas()
 
@@ -116,15 +118,15 @@ def one_library_thread() -> Iterator[None]:
         yield
 
 
-def _release_blas() -> None:
-    """Let any thread set the number of BLAS threads next.
+def _release_blas(*, force: bool = False) -> None:
+    """Let any thread set the number of BLAS threads next; `force` whichever thread set it last.
 
     threadpoolctl 3.8 lets only the thread that set the number last change it while it lives.
     """
     for library in _libraries("blas").lib_controllers:
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:
-            release()
+            release(force=force)
 
 
 @cache
