@@ -38,6 +38,7 @@ def test_summary_holds_the_answers_to_a_level_and_the_largest_fall():
     assert found["curve"][9:11] == [pytest.approx(1 / 3, abs=0.03), 1.0]
 
 
+@pytest.mark.slow
 def test_the_limit_is_the_entropy_of_groups_divided_by_the_capacity_of_an_answer():
     assert max(unknown_bits(*PART)) < 0.05
     leaves = m.part("leaf_like", 0)

@@ -29,6 +29,7 @@ def test_questions_improve_the_score(method):
     assert scores[-1] > scores[0] or scores[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_report(tmp_path, monkeypatch):
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setitem(s.SETS, NAME, (5, 40))

@@ -75,6 +75,7 @@ def test_graph_is_that_of_spectral_clustering(of: s.Variant) -> None:
     assert (s.graph(s.FACES, of, 9, 3, 0) != graph).nnz == 0
 
 
+@pytest.mark.slow
 def test_selected_edges_are_edges_of_the_plain_graph() -> None:
     plain, *others = (s.graph(s.FACES, s.Variant(method, 20), 9, 3, 0) for method in s.EUCLIDEAN)
     for kept in others:

@@ -225,6 +225,7 @@ def test_report_shows_what_the_log_holds(
     assert pictured == [f"test_{name}" for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_fits")
 def test_empty_log_gives_dashes(small: s.DcrcStudy, pictured: list[str]) -> None:
     text = fill(Results(small), s.DcrcReport, s.__file__)

@@ -109,6 +109,7 @@ def test_methods_differ_and_every_part_has_guided_clustering(small: GuidedStudy)
     assert {*METHODS} <= {method for method, cell in points if cell == ASKED}
 
 
+@pytest.mark.slow
 def test_a_tiny_study_runs() -> None:
     tiny = GuidedStudy(1, ("iris",), "tiny", amounts=("N",), errors=(0.15,))
     run(tiny, 1, ([], [m.name for m in METHODS], [ASKED.name, NO_ANSWERS.name]))
@@ -127,6 +128,7 @@ def test_a_tiny_study_runs() -> None:
     assert results.values("iris", ASKED, refused)[0] == results.values("iris", ASKED, ward)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "mixture"])
 def test_methods_without_pairs_get_comparisons(small: GuidedStudy, kind: str) -> None:
     for method in COMPARING:
@@ -191,6 +193,7 @@ def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]
     assert not re.search(r"\bnan\b", text)
 
 
+@pytest.mark.slow
 def test_an_empty_log_gives_dashes(small: GuidedStudy, pictured: list[str]) -> None:
     text = fill(Results(small), study.GuidedReport, study.__file__)
     assert not re.search(r"\bnan\b", text)

@@ -25,6 +25,7 @@ def _empty(tmp_path, monkeypatch):
     s.problem.cache_clear()
 
 
+@pytest.mark.slow
 def test_sets_are_arrays_folders_and_the_pictures_that_clew_ships(tmp_path):
     study = s.PicturesStudy(sets=("digits", "pictures", "stamps"))
     assert study.found_sets == ["digits", "pictures"]
@@ -41,6 +42,7 @@ def test_sets_are_arrays_folders_and_the_pictures_that_clew_ships(tmp_path):
     assert not s.problem("pictures").is_gray
 
 
+@pytest.mark.slow
 def test_report_names_the_default_and_how_it_compares():
     pytest.importorskip("skimage")
     study = s.PicturesStudy(1, ("digits", "pictures"), amounts=(5,))

@@ -8,6 +8,7 @@ from benchmarks.studies.records import asked_pairs, table_of
 from clew import Constraints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_rows", "n_things"), [
     ("restaurants", 1_500, 906), ("products", 1_200, 800),
 ])  # fmt: skip

@@ -259,6 +259,7 @@ def test_report_shows_what_the_log_holds(
     assert pictured == [f"test_{name}" for name in names]
 
 
+@pytest.mark.slow
 def test_empty_log_gives_dashes(small: s.SklrStudy, pictured: list[str]) -> None:
     text = fill(Results(small), s.SklrReport, s.__file__)
     assert not re.search(r"\bnan\b", text)

@@ -26,6 +26,7 @@ def test_every_method_finds_clear_groups(method):
         assert subclustering_jaccard(y, found) == 1
 
 
+@pytest.mark.slow
 def test_report(tmp_path, monkeypatch):
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(m, "problem", lambda name: Problem(name, X, y.astype(np.int64)))

@@ -48,6 +48,7 @@ def test_only_answers_are_needed(run, here, pairs):
     assert "car_00" in (here / "r.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", ["id", "id,name"])
 def test_a_table_of_ids_names_the_rows(run, here, pairs, header):
     names = [*NAMES, "car_99"]  # no answer names the last one

@@ -87,6 +87,7 @@ def test_examples_of_a_group_beside_an_item(here, ask):
     assert "examples" not in question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spoil", [lambda text: text.encode("utf-16"), lambda text: compress(text.encode())]
 )
@@ -213,6 +214,7 @@ def test_order_shown_is_stored(ask, rows):
     assert {entry.shown == items_of(entry) for entry in entries().entries} == {True, False}
 
 
+@pytest.mark.slow
 def test_undo_asks_the_same_question_again(ask, rows):
     done = ask(rows, ["undo", "same", "undo", "d", "k", "u", "u", "q"])
     assert "there is no answer to take back" in done.stdout
@@ -265,6 +267,7 @@ def test_words_that_mean_nothing_are_refused(ask, rows):
     assert len(entries().standing) == 1
 
 
+@pytest.mark.slow
 def test_status_after_twenty_answers(ask, rows):
     done = ask(rows, [""])
     assert "20 to go" in done.stdout
@@ -286,6 +289,7 @@ def test_json_is_for_programs(ask, rows):
     assert {"revoked", "message", "status"} <= {key for one in found for key in one}
 
 
+@pytest.mark.slow
 def test_cluster_reads_the_answers(ask, rows, here):
     ask(rows, Labels(ask, rows).give(4))
     done = CliRunner().invoke(
@@ -312,6 +316,7 @@ def test_answers_about_unknown_items_are_refused(ask, rows, here):
     assert (here / "answers.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_incomplete_line_is_reported_and_skipped(ask, rows, here):
     ask(rows, ["d", "same"])
     whole = (here / "answers.jsonl").read_bytes()
@@ -338,6 +343,7 @@ def test_full_disk_ends_with_a_clear_last_line(ask, rows, monkeypatch):
     assert len(entries().standing) == 1
 
 
+@pytest.mark.slow
 def test_images(ask, here):
     for at in range(6):
         Image.new("RGB", (20, 20), ("red", "navy")[at % 2]).save(here / f"{at}.png")
@@ -446,6 +452,7 @@ def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
         assert "if all three differ: don't know" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_flags_are_answers_about_the_question(ask, rows, here, options):
     done = ask(rows, ["c", "bad", "bad 2", "bad_item 1", "s"], *options)
@@ -484,6 +491,7 @@ def test_the_status_says_what_is_left_out_and_how_people_agree_with_themselves(a
                for line in Path("answers.jsonl").read_text().splitlines()) >= 1  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_groups_the_same_rows(ask, here):
     Path("birds.txt").write_text(
         "Ring|wing, left|note\n"

@@ -169,6 +169,7 @@ def test_an_error_of_the_preparation_is_raised_by_the_loop(start):
         start(Screen(), in_background(fails)).run()
 
 
+@pytest.mark.slow
 def test_the_estimate_is_made_anew_after_an_answer_is_taken_back(start):
     loop = start(Screen(*["dont_know"] * 21, Command("undo")))
     loop._left, loop._estimated_at = "about 9", 21

@@ -281,6 +281,7 @@ def test_results_for_a_full_disk_are_kept_elsewhere(run, X, answers, monkeypatch
     assert not Path("d.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_groups_that_cannot_be_printed_are_kept(X):
     with open("/dev/full", "w") as full:

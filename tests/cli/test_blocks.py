@@ -42,6 +42,7 @@ def groups_of(path):
     return np.array([int(row["group"]) for row in rows])
 
 
+@pytest.mark.slow
 def test_an_array_of_zarr(folder):
     found = run("vectors.zarr", "-c", "answers.csv", "-k", "3", "-o", "groups.csv", "--json")
     assert found.exit_code == 0, found.output

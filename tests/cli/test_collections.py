@@ -26,6 +26,7 @@ def labels(text):
     return {row["id"]: row["group"] for row in csv.DictReader(io.StringIO(text))}
 
 
+@pytest.mark.slow
 def test_folder_of_images(run, photos):
     done = run(photos, "-k", 2, "--method", "linkage", fast=False)
     assert done.exit_code == 0, done.output
@@ -115,6 +116,7 @@ def _fails(*_):
     raise OSError("gone")
 
 
+@pytest.mark.slow
 def test_report_shows_texts(run, here):
     lines = ["brown wren", "small <b>wren</b>", "blue car", "fast car"]
     (here / "birds.txt").write_text("\n".join(lines))

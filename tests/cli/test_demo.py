@@ -95,6 +95,7 @@ def test_answers_are_about_different_pairs_and_wrong_at_the_rate():
     assert 150 < wrong.sum() < 250
 
 
+@pytest.mark.slow
 def test_page_is_well_formed_and_says_its_language(page):
     assert page.open == []
     assert page.all("html") == [{"lang": "en"}]
@@ -185,6 +186,7 @@ def test_picture_is_wide_and_small(made):
     assert len(content) < 300_000
 
 
+@pytest.mark.slow
 def test_table_for_people_and_an_existing_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "notes.txt").write_text("mine")
@@ -198,6 +200,7 @@ def test_table_for_people_and_an_existing_folder(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").read_text() != "old"
 
 
+@pytest.mark.slow
 def test_failure_leaves_no_folder(tmp_path, monkeypatch):
     import clew.cli._outputs as outputs
 

@@ -37,6 +37,7 @@ def test_migrate(grouped, here):
     assert clew("migrate", "-p", "birds", "--to", url).exit_code == 1
 
 
+@pytest.mark.slow
 def test_migrate_to_what_is_no_store(grouped):
     done = clew("migrate", "-p", "birds", "--to", "postgresql://nobody@127.0.0.1:1/x")
     assert done.exit_code == 1
@@ -122,6 +123,7 @@ def test_a_project_that_may_not_be_written_is_read(grouped, here):
             path.chmod(mode)
 
 
+@pytest.mark.slow
 def test_doctor_prints_what_it_may_not_mend(grouped, here):
     folder = here / "birds" / ".clew"
     stray = folder / "torn.tmp"

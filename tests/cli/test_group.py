@@ -183,6 +183,7 @@ def test_wrong_answers_are_the_first_in_the_file_of_doubtful_ones(run, X, here):
     assert not (here / "doubtful.csv").exists()
 
 
+@pytest.mark.slow
 def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run, X, here):
     known = Constraints.from_labels(
         BLOBS, 60, n_triplets=60, n_odd_one_out=60, random_state=0, error=0.05

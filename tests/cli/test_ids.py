@@ -110,6 +110,7 @@ def test_contradictions_name_ids_in_quotes_and_row_numbers_without(run, X, items
     assert chain in done.stderr
 
 
+@pytest.mark.slow
 def test_doubtful_answers_can_be_read_back(run, table):
     known = Constraints.from_labels(
         BLOBS, 60, n_triplets=60, n_odd_one_out=60, random_state=0, error=0.05

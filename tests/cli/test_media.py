@@ -85,6 +85,7 @@ def test_regions_of_a_table_are_cut_out(photos):
     assert "data:image/jpeg" in Path("report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_table_that_names_files_or_parts_of_them_is_of_these(photos):
     sheet = Image.new("RGB", (320, 30))
     for at in range(8):

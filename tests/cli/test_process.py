@@ -19,6 +19,7 @@ import clew
 from clew.cli import main
 
 
+@pytest.mark.slow
 def test_version_and_help(here):
     done = run_program("--version")
     assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n")
@@ -180,6 +181,7 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_a_reader_that_leaves_early_causes_no_error(X):
     end, start = os.pipe()
@@ -189,6 +191,7 @@ def test_a_reader_that_leaves_early_causes_no_error(X):
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX terminals")
 def test_bar_on_a_terminal_only(X, monkeypatch):
     import pty

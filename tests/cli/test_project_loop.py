@@ -69,6 +69,7 @@ def test_group_keeps_the_groups_in_the_project(learned):
     assert len({found[name] for name in IDS if name.startswith("a")}) == 1
 
 
+@pytest.mark.slow
 def test_every_reader_has_the_same_groups_and_doubts(here):
     np.savez("X.npz", X=vectors(), ids=IDS)
     project = "p"
@@ -155,6 +156,7 @@ def test_doubts_about_imported_answers_name_the_line_of_the_file_and_no_time(pro
     assert "1 were there already" in again
 
 
+@pytest.mark.slow
 def test_answers_that_were_exported_as_a_table_are_imported_once(project, here):
     place = Project.open(project)
     with place.open_store() as store:
@@ -181,6 +183,7 @@ def test_answers_that_were_exported_as_a_table_are_imported_once(project, here):
         assert store.last_seq() == n
 
 
+@pytest.mark.slow
 def test_import_reads_every_table_of_answers_that_group_reads(project, here):
     Constraints.from_pairs(must_link=[("c0", "c1")], ids=["c0", "c1"]).to_jsonl("table.jsonl")
     done = clew("import", "answers", "table.jsonl", "-p", project)
@@ -254,6 +257,7 @@ def test_ask_writes_to_the_project(project):
     assert set(question["items"]) <= set(IDS)
 
 
+@pytest.mark.slow
 def test_ask_of_a_file_needs_no_project(project, here, monkeypatch):
     monkeypatch.chdir(project)
     np.save("Z.npy", vectors())

@@ -51,6 +51,7 @@ def test_duplicates_are_found_and_the_regime_is_said(here, run, places):
     assert adjusted_rand_score(places["place"], _labels(here / "g.csv")) > 0.97
 
 
+@pytest.mark.slow
 def test_answers_are_followed_and_wrong_ones_named(here, run, places):
     ids, place = places["id"], places["place"].to_numpy()
     same = np.argwhere(np.triu(place[:, None] == place, 1))[:30]

@@ -60,6 +60,7 @@ def page(folder: Path) -> Page:
     return _run(folder, folder / "t.csv", "-c", folder / "said.csv", "-k", 3)
 
 
+@pytest.mark.slow
 def test_page_is_whole_and_needs_nothing_else(page):
     assert_needs_nothing_else(page)
     assert 'name="viewport"' in page.text

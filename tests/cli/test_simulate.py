@@ -88,6 +88,7 @@ def test_the_table_names_the_answers_to_each_goal(call: Call) -> None:
     assert "3 features" in done.stderr
 
 
+@pytest.mark.slow
 def test_distances_strategies_and_repeats(call: Call) -> None:
     done = call(
         "D.npy", "--distances", "--truth", "kinds.txt", "--strategy", "random", "--strategy",

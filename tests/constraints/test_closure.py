@@ -111,6 +111,7 @@ def test_samples_of_entailed_pairs_are_distinct_right_and_reproducible():
         closure.entailed_pairs(-1)
 
 
+@pytest.mark.slow
 def test_samples_are_uniform_over_pairs():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 3)], n_samples=4)
     counts = np.zeros((4, 4))
@@ -121,6 +122,7 @@ def test_samples_are_uniform_over_pairs():
     assert np.abs(counts[np.triu_indices(4, 1)] - 200).max() < 5 * np.sqrt(200 * 5 / 6)
 
 
+@pytest.mark.slow
 def test_a_million_answers_are_never_expanded():
     n_samples = 100_000
     rng = np.random.RandomState(0)

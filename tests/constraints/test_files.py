@@ -58,6 +58,7 @@ def test_csv_loses_nothing(tmp_path, c):
     assert Constraints.read_csv(tmp_path / "c.csv", n_samples=N_SAMPLES) == c
 
 
+@pytest.mark.slow
 @in_one_folder
 @given(c=constraints())
 def test_jsonl_loses_nothing(tmp_path, c):

@@ -68,6 +68,7 @@ def test_folds_without_answers_are_left_out() -> None:
     assert list(held_out_folds(Constraints(4), 3, 0)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_search")
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_a_search_without_metadata_routing_is_refused_at_once(in_pipeline: bool) -> None:

@@ -208,6 +208,7 @@ names = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ids=names | st.lists(st.integers(), min_size=4, max_size=4, unique=True))
 def test_any_ids_come_back_through_files_and_frames(tmp_path_factory, ids):
     pytest.importorskip("pandas")

@@ -156,6 +156,7 @@ def test_places_that_would_confuse_the_collection_are_refused(root, members, how
         plan(members, root, root / place, how)
 
 
+@pytest.mark.slow
 def test_boxes_are_cut_out(root, tmp_path):
     box = Member(Item("a.png#7", "image", path="a.png", region=(5, 5, 20, 10)), 1, "x")
     out = tmp_path / "out"

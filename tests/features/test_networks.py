@@ -52,6 +52,7 @@ def test_onnx_of_a_convolution_computes_what_numpy_does():
     np.testing.assert_allclose(session.run(None, {"x": x})[0][0], expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_network_of_photos_knows_what_it_was_trained_on():
     # Its last layer, which features leave out, names one of a thousand kinds.
     pytest.importorskip("onnxruntime")

@@ -31,6 +31,7 @@ def affinities(draw):
     return np.maximum(A, A.T)
 
 
+@pytest.mark.slow
 @given(A=affinities(), k=st.integers(1, 14))
 def test_the_first_of_equal_affinities_are_kept_dense_or_sparse(A, k):
     one_way = np.zeros_like(A)
@@ -45,6 +46,7 @@ def test_the_first_of_equal_affinities_are_kept_dense_or_sparse(A, k):
         assert (graph.data > 0).all()
 
 
+@pytest.mark.slow
 def test_dense_affinities_in_several_blocks_have_the_graph_of_sparse_ones():
     A = np.random.default_rng(0).integers(0, 5, (1500, 1500)) / 5
     A = np.maximum(A, A.T)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 #: Runs what `clew compile` runs, and prints the kernels that were not called. A kernel that another
 #: one calls is loaded with it.
 PROGRAM = """
@@ -32,6 +34,7 @@ print(*sorted(kernels.keys() - called), sep="\\n")
 """
 
 
+@pytest.mark.slow
 def test_every_kernel_is_compiled() -> None:
     # A process of its own, not a fork: once in two whole runs, a fork missed calls of kernels.
     done = subprocess.run(

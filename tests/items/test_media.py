@@ -271,6 +271,7 @@ def test_damaged_sounds_are_refused(tmp_path, content):
         open_sound(tmp_path / "a.wav")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_a_process_that_shows_media_stays_small(tmp_path):
     photo(tmp_path / "a.jpg", (3000, 2000))

@@ -91,6 +91,7 @@ def problems(draw):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.05]))
 def test_against_enumeration(problem, damping, tol):

@@ -112,6 +112,7 @@ def test_rows_that_do_not_converge_are_counted():
     assert n_not_converged > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_sets_of_all_rows_are_those_of_the_twin(seed):
     A = affinities(12, seed) ** 2

@@ -102,6 +102,7 @@ def test_no_merge_if_all_are_forbidden():
     assert len(rows) == len(heights) == 0
 
 
+@pytest.mark.slow
 @given(st.integers(2, 30), st.integers(0, 1000), st.booleans())
 def test_spanning_trees_are_as_short_as_can_be(n, seed, by_distances):
     X = points(n, seed)

@@ -101,6 +101,7 @@ def test_persistent_answers_do_not_depend_on_order_or_repetition():
     assert (said != other).mean() > 0.2
 
 
+@pytest.mark.slow
 def test_persistent_errors_follow_the_items_not_the_order_asked():
     oracle = persistent()
     for question in PAIRS[:200]:
@@ -117,6 +118,7 @@ def test_persistent_errors_follow_the_items_not_the_order_asked():
         assert len(odd) == 1
 
 
+@pytest.mark.slow
 def test_annotators_err_on_their_own():
     oracle = persistent(annotators=["ann", "bob"])
     ann, bob = (values(oracle.answer_all(PAIRS, name)) for name in ("ann", "bob"))

@@ -66,6 +66,7 @@ def faces():
     return make_face_like(1500, n_classes=20, class_sizes=(25, 300), noise=1.8, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("error", "gain"), [(0.0, 0.15), (0.1, 0.05), (0.2, 0.0)])
 def test_answers_raise_the_score_even_if_some_are_wrong(faces, error, gain):
     strategy = ActiveSubclustering(20, random_state=0).start(faces.X)

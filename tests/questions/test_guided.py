@@ -82,6 +82,7 @@ def test_distances_are_taken_as_well():
     assert agreement(ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0))) > 0.97
 
 
+@pytest.mark.slow
 def test_the_order_of_the_two_rows_of_a_pair_does_not_matter():
     one = ran(Guided(random_state=0).start(X), 30, SimulatedOracle(y, random_state=0))
     other = Guided(random_state=0).start(X)
@@ -145,6 +146,7 @@ def test_one_row_far_away_is_no_obstacle():
     assert len(strategy.labels()) == len(far)
 
 
+@pytest.mark.slow
 def test_readings_agree_with_the_truth_once_it_is_known():
     strategy = pickle.loads(finished(0.0))
     i, j = np.triu_indices(len(y), 1)
@@ -178,6 +180,7 @@ def test_an_empty_list_of_pairs_has_no_probabilities():
     assert Guided(random_state=0).start(X).probabilities([]).shape == (0,)
 
 
+@pytest.mark.slow
 def test_uninformative_distances_leave_the_groups_to_the_answers():
     n, classes = 24, np.arange(24) % 3
     strategy = Guided(metric="precomputed", random_state=0).start(1 - np.eye(n))
@@ -185,6 +188,7 @@ def test_uninformative_distances_leave_the_groups_to_the_answers():
     assert jaccard_score_pairs(classes, strategy.labels()) > 0.9
 
 
+@pytest.mark.slow
 def test_groups_are_found_at_every_size():
     # Features of pairs are scaled to the size of groups, which is given or estimated.
     near = random.normal(size=(3, 4))[np.arange(120) % 3] * 6 + random.normal(size=(120, 4))
@@ -292,6 +296,7 @@ def test_three_rows_are_grouped_transitively():
     assert states[0] == pytest.approx(states[2]) == pytest.approx(states[3])
 
 
+@pytest.mark.slow
 def test_the_kind_with_the_most_information_per_second_is_asked():
     def kinds_of(**parameters):
         questions = Guided(random_state=0, **parameters).start(X).ask(3)
@@ -338,6 +343,7 @@ def test_rows_follow_their_representatives():
     assert len(strategy.ask(3)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 10, 15])
 def test_rows_that_all_differ_are_in_groups_of_their_own(n):
     X = np.random.RandomState(0).normal(size=(n, 4))
@@ -347,6 +353,7 @@ def test_rows_that_all_differ_are_in_groups_of_their_own(n):
     assert len(np.unique(strategy.labels())) == n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [10, 19, 25])
 def test_an_update_in_two_parts_ends_like_one_at_once(n):
     def started():

@@ -104,6 +104,7 @@ def test_retracting_an_answer_is_as_if_it_was_never_given(strategy):
         one.retract(wrong)
 
 
+@pytest.mark.slow
 @every
 def test_right_answers_end_in_the_right_groups_and_then_nothing_is_asked(strategy):
     one = ran(started(strategy), N * N, batch=3)

@@ -85,6 +85,7 @@ def test_learning_within_a_budget_leaves_the_rest() -> None:
 class TestApply:
     """Entries of another log."""
 
+    @pytest.mark.slow
     def test_a_log_is_applied_once(self) -> None:
         first = session(strategy="guided", check_every=4).run(oracle(), 20)
         first.undo()
@@ -114,6 +115,7 @@ class TestApply:
         asking.apply([Retraction("0", "ann", id="r")])
         assert [answer.value for answer in asking.strategy.answers] == [1]
 
+    @pytest.mark.slow
     def test_a_pair_that_the_session_did_not_draw_is_no_check(self) -> None:
         asking = session(strategy="guided")
         drawn = [Question("pair", (i, i + 8), origin="random") for i in range(8)]
@@ -292,6 +294,7 @@ def test_add_items_needs_features() -> None:
 class TestSnapshot:
     """A session goes on as if it had not been interrupted."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("strategy", ["guided", "cobras", "random"])
     def test_the_next_questions_are_the_same(self, strategy: str) -> None:
         going = session(strategy=strategy, check_every=6, repeat_every=5)
@@ -322,6 +325,7 @@ class TestSnapshot:
         assert again.answers == going.answers
         assert np.array_equal(again.labels(), going.labels())
 
+    @pytest.mark.slow
     def test_a_short_time_to_learn_is_enough_for_what_was_learned_before(self) -> None:
         going = session(strategy="guided").run(oracle(), 50)
         again = Session.restore(X, going.snapshot(), going.log, ids=IDS)
@@ -329,6 +333,7 @@ class TestSnapshot:
         assert session(strategy="guided").tell(going.answers).learn(budget_s=0) > 0
         assert again.ask(3, annotator="ann") == going.ask(3, annotator="ann")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", [None, np.random.RandomState(3), np.int64(3)])
     def test_it_holds_the_parameters_also_a_seed_that_was_drawn(self, seed):
         going = Session(X, n_clusters=4, kinds=["pair", "which_of"], random_state=seed)
@@ -360,6 +365,7 @@ class TestSnapshot:
             Session.restore(points, data, log, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 120])  # 120 joined all rows
 def test_random_answers_are_said(n: int) -> None:
     random, y = np.random.RandomState(1), np.arange(120) % 3

@@ -16,6 +16,7 @@ da = pytest.importorskip("dask.array", reason="dask is not installed: pip instal
 X, Y = make_blobs(240, n_features=3, centers=3, cluster_std=1.0, random_state=0)
 
 
+@pytest.mark.slow
 def test_rows_of_all_blocks_are_asked_about_and_all_rows_grouped(monkeypatch):
     monkeypatch.setattr(_items, "N_REPRESENTATIVES", 60)
     session = clew.Session(da.from_array(X, chunks=(80, 3)), n_clusters=3, random_state=0)
@@ -33,6 +34,7 @@ def test_rows_of_all_blocks_are_asked_about_and_all_rows_grouped(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_of_rows_in_memory_all_are_items():
     session = clew.Session(X[:40], n_clusters=3, random_state=0)
     session.tell(session.question(0, 1), "same" if Y[0] == Y[1] else "different")
@@ -41,6 +43,7 @@ def test_of_rows_in_memory_all_are_items():
     assert (model.labels_ == session.result().labels_).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_what_blocks_cannot_do_is_refused():
     rows = da.from_array(X, chunks=(80, 3))
     with pytest.raises(InvalidArgumentError, match="named by the numbers of their rows"):

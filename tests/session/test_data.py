@@ -27,6 +27,7 @@ def test_sparse_features_ask_the_same_questions_as_dense_ones() -> None:
     assert sparse.run(oracle(), 8).answers == dense.run(oracle(), 8).answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [np.ones((N, 3)), np.eye(3)[Y], np.random.RandomState(1).rand(N, 2), X[:2], X * 1e300]
 )
@@ -71,6 +72,7 @@ def test_columns_of_distances_in_another_order() -> None:
         Session(distances=frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["guided", "random", "most_probable", "uncertain"])
 def test_items_alone_are_grouped_by_answers(strategy: str) -> None:
     found = Session(items=IDS, strategy=strategy, random_state=0).run(oracle(), 100, batch=5)
@@ -78,6 +80,7 @@ def test_items_alone_are_grouped_by_answers(strategy: str) -> None:
     assert adjusted_rand_score(Y, found.labels()) == 1
 
 
+@pytest.mark.slow
 def test_equal_rows() -> None:
     found = Session(np.zeros((N, 2)), random_state=0).run(oracle(), 20)
     assert len(found.result().labels_) == N

@@ -54,6 +54,7 @@ def test_groups_alone_make_no_doubt() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.05, 0.2])
 def test_most_doubtful_answers_are_wrong(error: float) -> None:
     data = load("wine")

@@ -42,6 +42,7 @@ def test_an_edit_is_learned_like_answers_and_taken_back_as_one() -> None:
     assert np.array_equal(asking.result().labels_, before.labels_)
 
 
+@pytest.mark.slow
 def test_an_edit_moves_an_item_that_nobody_was_asked_about() -> None:
     asking = session(strategy="guided", check_every=None).run(oracle(), 5)
     asked = {row for answer in asking.answers for row in answer.question.rows}

@@ -146,6 +146,7 @@ def test_an_earlier_result_is_an_object_or_its_dict() -> None:
         asking.result("first")
 
 
+@pytest.mark.slow
 def test_a_result_counts_its_log() -> None:
     asking = session(strategy="guided").run(oracle(), 8)
     asking.undo()
@@ -236,6 +237,7 @@ def test_confirmed_stays_confirmed_in_a_thousand_random_sessions(hundred: int) -
     assert (counts.sum(axis=0) > 100).all()
 
 
+@pytest.mark.slow
 def test_groups_before_are_those_of_the_same_ids() -> None:
     asking = session(strategy="guided").run(oracle(), 30)
     result = asking.result()

@@ -81,6 +81,7 @@ def test_a_locked_group_is_still_shown():
     assert shown & set(range(8))
 
 
+@pytest.mark.slow
 def test_each_person_is_asked_what_that_person_answers_fast():
     session = session_of(kinds="auto", check_every=None, repeat_every=None)
     pairs = [Question("pair", (a, a + 8)) for a in range(40)]

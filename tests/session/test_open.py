@@ -85,6 +85,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_taken(folder: Path, tmp_path: P
         clew.Session.open(tmp_path / "nowhere")
 
 
+@pytest.mark.slow
 def test_a_database_alone_is_grouped_by_answers(tmp_path: Path) -> None:
     address = tmp_path / "alone.db"
     with open_store(address) as store:

@@ -57,6 +57,7 @@ def answered(check: Check, y: Labels, error: float, random: np.random.RandomStat
     return Answer(Question("pair", check.pair, origin="random"), int(same), origin="random")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "size"), [(6, 10), (40, 4)])
 def test_intervals_hold_the_truth(n_groups: int, size: int) -> None:
     y, random = np.repeat(np.arange(n_groups), size), np.random.RandomState(0)
@@ -98,6 +99,7 @@ def test_certain_groups_have_narrow_intervals_each() -> None:
     assert str(groups[2]) == "precision 1.00 (1.00-1.00), recall 1.00 (1.00-1.00)"
 
 
+@pytest.mark.slow
 def test_a_check_states_the_probability_of_its_draw() -> None:
     same, labels = some_evidence(np.repeat(np.arange(3), 4), np.random.RandomState(3))
     between = np.triu(labels[:, None] != labels[None, :], 1)
@@ -253,6 +255,7 @@ def test_remaining_falls_as_groups_become_right() -> None:
         assert medians[-2] < 0.05
 
 
+@pytest.mark.slow
 def test_small_pure_groups_leave_many_questions() -> None:
     y = np.random.RandomState(0).permutation(np.arange(60) % 5)
     session = Session(items=range(60), random_state=0)
@@ -273,6 +276,7 @@ def test_the_random_checks_that_are_still_needed_remain() -> None:
     assert result.remaining_[:3] == (41, 41, 41)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_while_nothing_is_known() -> None:
     X = np.random.RandomState(0).randn(40, 3)
     session = Session(X, strategy=Guided(update_every=20), random_state=0)

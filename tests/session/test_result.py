@@ -30,6 +30,7 @@ def answered() -> Session:
     return session
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_doubted_with_the_chain_that_contradicts_them(answered: Session) -> None:
     doubts = answered.result().doubtful_
     assert {doubt.answer.annotator for doubt in doubts} == {"eve"}
@@ -101,6 +102,7 @@ def test_confidences_are_probabilities(answered: Session) -> None:
     assert confidence.mean() > 0.8
 
 
+@pytest.mark.slow
 def test_a_result_never_changes(answered: Session) -> None:
     session = Session(X, ids=IDS, random_state=0).run(SimulatedOracle(Y, random_state=0), 20)
     result = session.result()

@@ -50,6 +50,7 @@ def test_the_same_calls_ask_the_same_questions() -> None:
             each.tell(oracle().answer_all(each.ask(4)))
 
 
+@pytest.mark.slow
 def test_sessions_in_two_threads_equal_a_session_alone() -> None:
     alone = session(strategy="guided").run(oracle(error=0.1), 20).answers
 
@@ -213,6 +214,7 @@ class TestTell:
         assert result.doubtful_ == ()
         assert len({key_of(answer.question) for answer in asking.answers}) == 30
 
+    @pytest.mark.slow
     def test_contradictions_raise_no_error(self) -> None:
         asking = session(strategy="guided", annotators=2)
         asking.run(oracle(error=[0.0, 1.0], annotators=2), 40)
@@ -344,6 +346,7 @@ print(peak() - before)
     assert float(done.stdout) < 300
 
 
+@pytest.mark.slow
 def test_fit_all_is_the_fit_of_the_result_and_may_be_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

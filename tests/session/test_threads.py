@@ -227,6 +227,7 @@ def test_a_session_in_the_background_is_copied() -> None:
     assert len(other.run(oracle(), 5).answers) == 13
 
 
+@pytest.mark.slow
 def test_checks_are_asked_in_the_background() -> None:
     found = session(strategy="guided", background=True, check_every=4).run(oracle(), 24)
     origins = [answer.origin for answer in found.answers]
@@ -236,6 +237,7 @@ def test_checks_are_asked_in_the_background() -> None:
     assert quality.n_checks == 6
 
 
+@pytest.mark.slow
 def test_the_order_of_calls_alone_decides_without_background() -> None:
     one, other = session(strategy="guided"), session(strategy="guided")
     for _ in range(8):

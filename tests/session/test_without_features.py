@@ -58,6 +58,7 @@ def test_a_pair_that_was_not_asked_is_no_evidence_where_answers_chose_the_questi
     assert adjusted_rand_score(true_groups(60, 4, 1), found) > 0.3
 
 
+@pytest.mark.slow
 def test_a_restored_session_asks_the_same() -> None:
     asking = run(60, 4, 0.1, 41, 3)
     restored = Session.restore(None, asking.snapshot(), asking.log, items=list(range(60)))

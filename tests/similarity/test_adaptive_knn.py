@@ -24,6 +24,7 @@ def some_copies(n, seed):
     return rng.normal(size=(max(2, n // 2), 3))[rng.integers(0, max(2, n // 2), n)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(n=st.integers(2, 14), m=st.integers(1, 16), seed=st.integers(0, 10**6))
 def test_affinities_and_scales_are_those_of_the_formula(n, m, seed):

@@ -378,6 +378,7 @@ def test_two_components_of_rows_without_a_question_between_them():
     assert model.score(known) > -0.3
 
 
+@pytest.mark.slow
 def test_a_million_answers_about_ten_rows_are_few_distinct_ones():
     rows, said = triplets(true_space(0, 10), 20_000, 0, noise=0.2)
     known = Constraints(10, triplets=np.tile(np.column_stack([rows, said]), (50, 1)))

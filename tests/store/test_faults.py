@@ -178,6 +178,7 @@ def test_two_servers_write_at_once(
         assert len(set(held)) == 8
 
 
+@pytest.mark.slow
 def test_twenty_people_at_once_share_commits(tmp_path: Path) -> None:
     address = str(tmp_path / "clew.db")
     make(address)
@@ -276,6 +277,7 @@ def test_a_store_that_may_not_be_written_is_read(sealed: tuple[Path, Callable[[]
     assert "may not be written" in refused
 
 
+@pytest.mark.slow
 def test_of_a_store_that_is_open_elsewhere_the_last_entries_are_read(
     sealed: tuple[Path, Callable[[], str]],
 ) -> None:
@@ -292,6 +294,7 @@ def test_of_a_store_that_is_open_elsewhere_the_last_entries_are_read(
     assert "Copy both files" in told
 
 
+@pytest.mark.slow
 def test_a_schema_of_a_newer_clew_is_refused(address: str) -> None:
     if address == ":memory:":
         pytest.skip("a store in memory has no file")

@@ -199,6 +199,7 @@ def test_each_person_is_asked_the_kinds_they_want(store: Store, pair: Pair) -> N
     assert ids_of(store.lease("bob", kinds=["triplet", "odd_one_out"])) == [odd.ids]
 
 
+@pytest.mark.slow
 def test_one_question_in_twenty_is_a_repeat(store: Store) -> None:
     names = [(i, j) for i in range(20) for j in range(i)]
     store.replace_pool(

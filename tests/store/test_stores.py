@@ -344,6 +344,7 @@ def test_each_change_is_counted_and_wakes_who_waits(store: Store, pair: Pair) ->
     timer.join()
 
 
+@pytest.mark.slow
 def test_a_copy_holds_everything(store: Store, pair: Pair, tmp_path, postgres: str) -> None:
     fill(store, pair)
     (lease,) = store.lease("ann", 1)

@@ -174,6 +174,7 @@ def test_matrices_are_those_of_highest_posterior_probability():
         assert log_posterior(near / near.sum(axis=-1, keepdims=True)) < best
 
 
+@pytest.mark.slow
 def test_error_rates_of_several_annotators():
     rng = np.random.default_rng(5)
     rates = {"good": 0.02, "fair": 0.2, "poor": 0.45}
@@ -189,6 +190,7 @@ def test_error_rates_of_several_annotators():
         assert bounds[0] < rate < bounds[1]
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_truth_at_their_nominal_rate():
     # The true matrix is drawn from the model's prior, so that the level of the intervals is exact.
     rng, inside, n = np.random.default_rng(6), [], 60
@@ -206,6 +208,7 @@ def test_intervals_contain_the_truth_at_their_nominal_rate():
     assert 0.9 < np.mean(inside) < 0.99
 
 
+@pytest.mark.slow
 def test_more_answers_narrow_the_intervals():
     rng = np.random.default_rng(7)
     width = [
@@ -333,6 +336,7 @@ def test_groups_without_answers_need_no_memory():
     assert alone.log_likelihood(known, np.arange(50_000)) < 0
 
 
+@pytest.mark.slow
 def test_many_annotators_and_answers_take_linear_time_and_memory():
     rng = np.random.default_rng(0)
     n, m, n_annotators = 2_000, 100_000, 5_000
@@ -420,6 +424,7 @@ def annotators(n=1500, seed=0):
     return sum(parts[1:], parts[0]), tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_annotators_are_found_from_uncertain_groups(seed):
     known, tables = annotators(seed=seed)
@@ -440,6 +445,7 @@ def test_annotators_are_found_from_uncertain_groups(seed):
     assert rates["guesses"] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_triplets_with_uncertain_groups():
     known = answers_of(
         np.random.default_rng(0), 2500, kinds=("triplet",), confusion={"triplet": TRIPLET}
@@ -498,6 +504,7 @@ def test_bad_parameters_are_refused():
         ConfusionMatrices(prior_error=0.0).fit_probabilities(Constraints(3), {})
 
 
+@pytest.mark.slow
 def test_matrices_around_a_rate_keep_it_for_one_annotator_and_tell_several_apart():
     rng = np.random.default_rng(0)
     one = answers_of(rng, 200)

@@ -226,6 +226,7 @@ def test_weights_are_powers_of_messages():
         )
 
 
+@pytest.mark.slow
 def test_groups_of_their_own_need_no_matrix_of_rows_by_groups():
     n = 200_000
     known = Constraints(

@@ -58,6 +58,7 @@ def statuses(client: httpx.Client, *answers: dict[str, Any], n: int | None = Non
     return [one["status"] for one in reply.json()["results"]]
 
 
+@pytest.mark.slow
 def test_an_answer_is_stored_once(api: Any) -> None:
     """The same submission again is a duplicate; another answer takes its place."""
     ann = api()
@@ -84,6 +85,7 @@ def test_answers_and_the_next_questions_in_one_request(api: Any) -> None:
     assert len(reply["held"]) == 4
 
 
+@pytest.mark.slow
 def test_an_answer_counts_though_others_count_just_before_it(
     api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ def test_every_kind_of_answer(api: Any) -> None:
         ) == ["stored"]
 
 
+@pytest.mark.slow
 def test_roles(api: Any) -> None:
     """Each role may do what it may, and sees nothing of the rest."""
     may = {
@@ -219,6 +222,7 @@ def test_roles(api: Any) -> None:
     assert clients["owner"].patch("/people/Owner", json={"role": "viewer"}).status_code == 409
 
 
+@pytest.mark.slow
 def test_links(api: Any) -> None:
     """A link works once; one for many people gives each a name; a revoked one ends its sessions."""
     owner, guest = api("Ann", "owner"), api("")
@@ -261,6 +265,7 @@ def test_secrets_are_not_kept(api: Any) -> None:
     assert len(secret) >= 22
 
 
+@pytest.mark.slow
 def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
     """Another web process on the same store knows the cookie and the question."""
     from clew.web.serving.app import create_app
@@ -279,6 +284,7 @@ def test_sessions_leases_and_answers_survive_a_restart(make_site: Any) -> None:
     assert reply.json()["results"][0]["status"] == "stored"
 
 
+@pytest.mark.slow
 def test_groups_names_pages_and_exports(api: Any) -> None:
     """Groups by size, items by confidence with a cursor, a name, and safe CSV."""
     bo = api("Bo", "reviewer")
@@ -304,6 +310,7 @@ def test_groups_names_pages_and_exports(api: Any) -> None:
     assert bo.get("/items", params={"limit": 5}).json()["next"] == 4
 
 
+@pytest.mark.slow
 def test_an_edit_is_looked_at_again_if_what_it_touches_has_changed(api: Any) -> None:
     """A newer result alone, or another item that moved, refuses nothing."""
     bo, ids = api("Bo", "reviewer"), api.site.ids
@@ -332,6 +339,7 @@ def test_an_edit_is_looked_at_again_if_what_it_touches_has_changed(api: Any) -> 
     assert bo.post("/edits", json={"kind": "move", "items": [ids[0]]}).status_code == 422
 
 
+@pytest.mark.slow
 def test_a_new_start_withdraws_the_link_that_nobody_used(api: Any) -> None:
     """One link of the terminal is open at a time; a session that one has opened stays."""
     store, owner = api.site.store, api("Ann", "owner")
@@ -347,6 +355,7 @@ def test_a_new_start_withdraws_the_link_that_nobody_used(api: Any) -> None:
     assert store.check_token(session, "session") is not None
 
 
+@pytest.mark.slow
 def test_edits_that_belong_together_are_kept_together(api: Any) -> None:
     """A merge of several is one transaction, also when it is sent again or taken back."""
     bo, ids = api("Bo", "reviewer"), api.site.ids
@@ -372,6 +381,7 @@ def test_edits_that_belong_together_are_kept_together(api: Any) -> None:
     assert api.site.store.last_seq() == 4
 
 
+@pytest.mark.slow
 def test_events_tell_of_a_new_result(api: Any) -> None:
     """The stream begins with the revision, and tells the next one."""
     ann = api()

@@ -112,6 +112,7 @@ def test_who_sees_which_project(two: Two) -> None:
         assert "/lab/p/leaves/static/" in httpx.get(f"{direct}/groups", cookies=bo).text
 
 
+@pytest.mark.slow
 def test_the_link_opens_all_projects_once(two: Two) -> None:
     """One sign-in, a session in each project; the link is used up."""
     body = {"token": two.app.secret}

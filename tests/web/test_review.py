@@ -58,6 +58,7 @@ def client() -> Iterator[Callable[..., httpx.Client]]:
         yield make
 
 
+@pytest.mark.slow
 def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
     """The page shows who gave the doubtful answer and how fast, and the answers it contradicts."""
     site, wrong = doubted
@@ -88,6 +89,7 @@ def test_errors_of_people_wait_for_20_answers(make_site: Any, client: Any) -> No
     assert "(0–25)" in ann.get("/progress").text
 
 
+@pytest.mark.slow
 def test_a_group_of_which_nothing_can_be_said_has_no_quality(make_site: Any, client: Any) -> None:
     """An interval from 0 to 100 is of no use; a narrow one is shown."""
     site = make_site(result=True)
@@ -141,6 +143,7 @@ def test_fixes_are_previewed_and_applied(
     assert {one.value for one in site.standing() if one.question == wrong.question} == {1}
 
 
+@pytest.mark.slow
 def test_all_that_may_happen_to_a_doubtful_answer(doubted: Any, client: Any) -> None:
     """Kept, it stands beside another one; set aside with its items, it does not."""
     site, wrong = doubted
@@ -158,6 +161,7 @@ def test_all_that_may_happen_to_a_doubtful_answer(doubted: Any, client: Any) -> 
     assert aside == set(wrong.question.ids)
 
 
+@pytest.mark.slow
 def test_somebody_else_is_asked(doubted: Any, client: Any) -> None:
     """The question is their next one; whoever answered it is not asked again."""
     site, wrong = doubted
@@ -254,6 +258,7 @@ def test_answers_have_words_without_the_names_that_people_do_not_see(
     assert said(Logged(1, Answer(question, value, "Ann", id=new_id(), at=now()))) == words
 
 
+@pytest.mark.slow
 def test_dont_knows_tell_nothing_of_the_error_of_people(doubted: Any, client: Any) -> None:
     site, _ = doubted
 

@@ -22,6 +22,7 @@ def ask(
     return httpx.request(method, site.url + path, cookies=cookies, **more)
 
 
+@pytest.mark.slow
 def test_every_reply_has_the_headers(site: Any) -> None:
     """A strict policy without inline scripts or styles, no sniffing, no framing, no caching."""
     for path in ("/ask", "/api/v1/status", "/static/ask.js", "/nothing", "/healthz"):
@@ -118,6 +119,7 @@ def test_floods_are_slowed_down(make_site: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_pictures_count_less(make_site: Any) -> None:
     """Somebody who scrolls through a gallery of thousands is not taken for a flood."""
     site = make_site(requests_per_minute=5, clock=Clock())
@@ -134,6 +136,7 @@ def test_a_project_named_media_has_no_cheaper_requests(make_site: Any) -> None:
     assert codes == [200] * 20 + [429]
 
 
+@pytest.mark.slow
 def test_links_cannot_be_guessed_quickly(make_site: Any) -> None:
     """After 30 attempts a minute, signing in waits for two seconds each time."""
     clock = Clock()
@@ -181,12 +184,14 @@ def test_the_command_refuses_other_machines(tmp_path: Any) -> None:
     assert "--accounts" in done.stderr
 
 
+@pytest.mark.slow
 def test_no_cell_of_an_export_is_a_formula(site: Any) -> None:
     """Spreadsheets take the name of a group for a text."""
     ask(site, "PATCH", "/api/v1/groups/0", json={"name": "=1+1"})
     assert ",'=1+1," in ask(site, "GET", "/api/v1/export/groups").text
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_with_a_base_path(make_site: Any) -> None:
     """With a base path, pages name it in every link."""
     import re

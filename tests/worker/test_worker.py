@@ -261,6 +261,7 @@ def test_a_second_worker_waits_and_takes_over(store: Store) -> None:
     assert store.result_revision() is not None
 
 
+@pytest.mark.slow
 def test_a_preview_is_about_the_edit_of_the_person(
     learned: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_all_pairs_answered_rightly_give_the_groups_exactly():
     assert (model.n_clusters_, model.n_violated_) == (len(np.unique(y)), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [None, 4])
 def test_few_groups_from_random_questions(n_clusters):
     """Greedy merges alone end at an ARI of 0.1 here."""
@@ -70,6 +71,7 @@ def test_many_small_groups_by_annotators_who_err():
     assert adjusted_rand_score(y, model.labels_) > 0.9 > adjusted_rand_score(y, closed)
 
 
+@pytest.mark.slow
 def test_features_decide_where_answers_are_few():
     X, y = make_blobs(200, 5, centers=40, cluster_std=0.8, random_state=0)
     near = kneighbors_graph(X, 8).tocoo()
@@ -92,6 +94,7 @@ def test_number_of_groups_is_reached_by_features_where_answers_end():
         assert CorrelationClustering(3).fit(constraints=few).n_clusters_ == 89
 
 
+@pytest.mark.slow
 def test_higher_threshold_merges_more():
     y = np.random.default_rng(0).integers(0, 20, 80)
     answers = asked(y, random_pairs(80, 800, 0), 0.1, 0)
@@ -124,6 +127,7 @@ def test_agreement_of_partitions_is_the_adjusted_rand_index():
             assert _adjusted_rand(*pair) == pytest.approx(adjusted_rand_score(*pair))
 
 
+@pytest.mark.slow
 def test_search_never_lowers_the_objective():
     rng = np.random.default_rng(0)
     for seed in range(10):
@@ -168,6 +172,7 @@ def test_rows_that_nothing_joins_stay_alone(answers):
     assert CorrelationClustering().fit(constraints=answers).n_clusters_ == 6
 
 
+@pytest.mark.slow
 def test_a_million_answers_about_ten_rows():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 5)
@@ -202,6 +207,7 @@ def test_answers_about_another_number_of_rows_are_refused():
         CorrelationClustering().fit(np.zeros((9, 2)), constraints=Constraints(12))
 
 
+@pytest.mark.slow
 def test_fits_in_two_threads_have_the_result_of_one():
     X, y = make_blobs(120, 3, centers=12, random_state=0)
     answers = asked(y, random_pairs(120, 900, 0), 0.1, 0)
@@ -227,6 +233,7 @@ def test_callback_is_called_between_stages_and_may_stop():
         clone(model).fit(constraints=answers, callback=stop)
 
 
+@pytest.mark.slow
 def test_questions_across_two_sides_are_seen_from_paths_of_three_matches():
     """Two rows of each thing on each side: no question joins rows of one side."""
     rng = np.random.default_rng(0)

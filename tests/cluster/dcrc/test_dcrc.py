@@ -101,6 +101,7 @@ def test_the_lower_bound_never_falls(kind, epsilon, balance):
     assert np.diff(bound).min() > -1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, "annotators"])
 def test_each_kind_of_answer_improves_the_groups(kind, epsilon):
@@ -147,6 +148,7 @@ def test_answers_count_by_weight_and_weight_0_is_ignored():
     np.testing.assert_allclose(none.probabilities_, clone(QUICK).fit(X).probabilities_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.1, 1e200, -1e200, 1e-200])
 def test_a_constant_feature_is_ignored(value):
     c = answers(Y, n_triplets=60)
@@ -168,6 +170,7 @@ def test_the_unit_of_the_features_does_not_matter(scale):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_refit_that_fails_or_is_interrupted_leaves_the_model_unchanged():
     c = answers(Y, n_triplets=60)
     model = clone(QUICK).fit(X, constraints=c)
@@ -233,6 +236,7 @@ def test_both_starts_are_tried_and_the_higher_bound_is_kept():
     assert clone(model).set_params(init="sklr").fit(X).init_ == "kmeans"
 
 
+@pytest.mark.slow
 def test_the_start_is_chosen_before_confusion_matrices_are_estimated():
     c = answers(Y, n_triplets=80, error=0.2)
     fits = [
@@ -274,6 +278,7 @@ def test_contradictions_are_listed_and_raise_if_answers_are_hard():
     assert hard.fit(X, constraints=weighted).conflicts_ == []
 
 
+@pytest.mark.slow
 def test_nearly_all_hard_answers_are_satisfied():
     c = answers(n_pairs=200)
     hard = clone(QUICK).set_params(n_clusters=2, epsilon=0.0, init="best").fit(X, constraints=c)
@@ -373,6 +378,7 @@ def test_agreement_of_a_small_example():
     assert agreement(np.zeros(4, int), Constraints(4)) == 0.5
 
 
+@pytest.mark.slow
 def test_a_kernel_separates_groups_that_planes_cannot():
     rng = np.random.default_rng(0)
     angle, y = rng.uniform(0, 2 * np.pi, 300), np.repeat([0, 1], 150)
@@ -391,6 +397,7 @@ def test_a_kernel_separates_groups_that_planes_cannot():
     np.testing.assert_array_equal(chosen.labels_, kernel.labels_)
 
 
+@pytest.mark.slow
 def test_no_kernel_is_chosen_if_it_predicts_no_more_answers():
     c = answers(Y, n_triplets=60)
     chosen = clone(QUICK).set_params(kernel="cv").fit(X, constraints=c)

@@ -103,6 +103,7 @@ def of_graded():
     return GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=graded(0)[1])
 
 
+@pytest.mark.slow
 def test_graded_answers_are_read_in_a_space(of_graded):
     (y, answers), model = graded(0), of_graded
     assert model.regime_ == "answers"
@@ -131,6 +132,7 @@ def test_groups_tell_which_triplets_are_not_known():
     assert gains[1] == 0
 
 
+@pytest.mark.slow
 def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_theirs():
     _, answers = graded(0, 1000)
     table = np.column_stack([answers.triplets, answers.triplet_answers])
@@ -155,6 +157,7 @@ def of_pairs():
     return GuidedClustering(3, random_state=0).fit(constraints=answers)
 
 
+@pytest.mark.slow
 def test_many_small_groups_are_found(of_identities):
     (y, _), model = identities(0), of_identities
     assert model.regime_ == "identities"
@@ -178,6 +181,7 @@ def test_rows_that_nobody_was_asked_about_may_belong_to_any_group():
     assert sure[80:].max() < 0.1 < sure[is_matched].min()
 
 
+@pytest.mark.slow
 def test_wrong_answers_about_identities_are_doubted():
     y, answers = identities(1, repeats=3, error=0.05)
     model = GuidedClustering(random_state=0).fit(constraints=answers)
@@ -274,6 +278,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_clusters"), [(name, (None, 3)[at % 2]) for at, name in enumerate(BAD)]
 )
@@ -316,6 +321,7 @@ def random_pairs(seed, n_answers, error):
     return y, Constraints(120, pairs=np.column_stack([pairs, is_same]))
 
 
+@pytest.mark.slow
 def test_large_groups_are_not_taken_for_many_small_ones():
     """Correlation clustering alone finds 30 groups, at an ARI of .10."""
     y, answers = random_pairs(0, 900, 0.1)
@@ -324,6 +330,7 @@ def test_large_groups_are_not_taken_for_many_small_ones():
     assert adjusted_rand_score(y, model.labels_) > 0.5
 
 
+@pytest.mark.slow
 def test_small_groups_of_few_answers_are_said_to_be_no_more_than_that():
     """One answer for each row: the number of groups follows from what was not asked."""
     _, answers = random_pairs(0, 120, 0.0)
@@ -335,6 +342,7 @@ def test_small_groups_of_few_answers_are_said_to_be_no_more_than_that():
         GuidedClustering(4, random_state=0).fit(constraints=answers)
 
 
+@pytest.mark.slow
 def test_few_answers_about_large_groups_are_said_to_be_few():
     """Pairs of successive rows, every fifth row in the other group: third groups are possible."""
     rows = np.arange(30)

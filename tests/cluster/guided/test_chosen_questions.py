@@ -37,12 +37,14 @@ def test_wrong_answers_about_chosen_triplets_are_outvoted(n, seed):
     assert low <= 0.2 <= high
 
 
+@pytest.mark.slow
 def test_random_triplets_are_not_taken_for_chosen_ones():
     model = GuidedClustering(random_state=0).fit(X, constraints=triplets(320, 0.1, False))
     assert adjusted_rand_score(y, model.labels_) >= ALONE - 0.05
     assert model.regime_ == "both"
 
 
+@pytest.mark.slow
 def test_an_odd_one_that_nobody_may_refuse_to_name():
     rng, found = np.random.default_rng(0), []
     while len(found) < 320:
@@ -73,6 +75,7 @@ def test_a_wrong_answer_is_as_probable_as_the_error_rate_says(error):
     np.testing.assert_allclose(likelihood[:, 2], 0.5, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_graded_answers_do_not_outweigh_features():
     """Spaces of a few answers about degrees of likeness lost groups that features show."""
     rng = np.random.default_rng(0)

@@ -74,6 +74,7 @@ def assert_same(one, two):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunks", [(250, 2), (600, 6), ((300, 0, 1, 299), 6)])
 def test_groups_are_those_of_rows_in_memory(in_memory, chunks):
     found = model().fit(da.from_array(X, chunks=chunks), constraints=KNOWN)
@@ -99,6 +100,7 @@ def test_integers_and_single_precision():
     assert (found.labels_ == model().fit(single, constraints=KNOWN).labels_).all()
 
 
+@pytest.mark.slow
 def test_prediction_is_lazy_and_equals_that_of_rows_in_memory(in_memory):
     rows = da.from_array(X, chunks=(250, 6))
     for fit in (in_memory, model().fit(rows, constraints=KNOWN)):

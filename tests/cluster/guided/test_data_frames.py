@@ -52,6 +52,7 @@ def _products(seed, n=400):
     return pd.DataFrame(columns), kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("n_answers", [0, 100])
 def test_a_telling_text_is_not_lost_among_other_columns(seed, n_answers):
@@ -61,6 +62,7 @@ def test_a_telling_text_is_not_lost_among_other_columns(seed, n_answers):
     assert adjusted_rand_score(kind, model.labels_) > 0.8
 
 
+@pytest.mark.slow
 def test_text_categories_and_missing_values_are_read(fitted):
     assert adjusted_rand_score(Y, fitted.labels_) > 0.9
     assert fitted.feature_names_in_.tolist() == ["wing", "color", "note"]
@@ -81,6 +83,7 @@ def test_new_rows_come_as_a_data_frame_with_the_same_columns(fitted):
         fitted.predict(FRAME[["wing", "color"]])
 
 
+@pytest.mark.slow
 def test_further_answers_and_the_same_numbers_lead_to_the_same_groups(fitted):
     first, more = (ANSWERS.select(pairs=part) for part in (np.arange(60) < 40, np.arange(60) >= 40))
     again = GuidedClustering(3, random_state=0).fit(FRAME, constraints=first)
@@ -120,6 +123,7 @@ class OtherFrame:
         return len(self.values[self.columns[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "frame",
     [
@@ -166,6 +170,7 @@ def test_text_and_gaps_in_an_array_are_refused_with_what_to_do(X):
         GuidedClustering(2).fit(X)
 
 
+@pytest.mark.slow
 def test_results_are_shown_in_a_line(fitted):
     assert repr(fitted.result_) == (
         f"GuidedResult(90 rows in 3 groups, 60 answers, {fitted.n_violated_} violated)"
@@ -177,6 +182,7 @@ def test_results_are_shown_in_a_line(fitted):
     assert len(repr(session.result())) < 200
 
 
+@pytest.mark.slow
 def test_rows_are_explained_by_the_index_of_the_data_frame(fitted):
     """As a session names them; by number, too, and where answers were added."""
     found = fitted.explain("bird 0", "bird 3")

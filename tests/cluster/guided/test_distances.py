@@ -77,6 +77,7 @@ def test_without_answers_noisy_distances_are_grouped_better_than_by_ward():
     assert ours > wards
 
 
+@pytest.mark.slow
 def test_groups_by_distances_are_as_good_as_by_features(answers):
     by_features = GuidedClustering(3, standardize=False, random_state=0)
     by_distances = GuidedClustering(3, metric="precomputed", random_state=0)

@@ -77,6 +77,7 @@ def test_parts_are_groups_far_apart_and_a_lone_row_joins_the_nearest():
     assert parts[-1] == parts[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "least"), [(0, 0.85), (4, 0.95)])
 def test_wrong_answers_do_not_join_many_small_groups_far_apart(seed, least):
     """Nearly all answers "same" about random pairs of 30 groups are wrong."""
@@ -87,6 +88,7 @@ def test_wrong_answers_do_not_join_many_small_groups_far_apart(seed, least):
     assert adjusted_rand_score(model.labels_, y) > least
 
 
+@pytest.mark.slow
 def test_answers_join_groups_far_apart():
     X, y = far_apart(200, 5, 0)
     wanted = np.array([0, 0, 1, 2, 3])[y]
@@ -95,6 +97,7 @@ def test_answers_join_groups_far_apart():
     assert adjusted_rand_score(model.labels_, wanted) == 1
 
 
+@pytest.mark.slow
 def test_groups_that_are_not_round():
     X, y = make_moons(300, noise=0.05, random_state=0)
     answers = Constraints.from_labels(y, n_pairs=30, error=0.1, random_state=0)

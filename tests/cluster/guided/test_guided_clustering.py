@@ -63,6 +63,7 @@ def score(model, y):
     return adjusted_rand_score(y, model.labels_)
 
 
+@pytest.mark.slow
 def test_random_answers_are_not_followed(fitted):
     asked = Constraints.from_labels(CULTIVARS, 178, random_state=1).pairs
     guesses = np.random.default_rng(0).integers(0, 2, len(asked))
@@ -97,6 +98,7 @@ def test_people_who_say_different_in_doubt_do_not_split_groups(X, y, fitted):
     assert score(model, y) > 0.95
 
 
+@pytest.mark.slow
 def test_without_answers_the_average_is_as_good_as_its_members(wine, iris):
     for model, y in ((wine[None], CULTIVARS), (iris[None], SPECIES)):
         pool = _default_members(model._fitted.prepared, 3, 0)
@@ -104,6 +106,7 @@ def test_without_answers_the_average_is_as_good_as_its_members(wine, iris):
         assert score(model, y) > np.mean(alone) - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [2, 10, 50])
 @pytest.mark.parametrize("n_clusters", [None, 21])
 def test_one_large_group_beside_many_small_ones_is_found_without_answers(
@@ -243,6 +246,7 @@ def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
 
 
+@pytest.mark.slow
 def test_swapped_answers_are_said():
     known = Constraints.from_labels(CULTIVARS, 100, error=1.0, random_state=0)
     with pytest.warns(ReversedAnswersWarning, match="swapped"):
@@ -255,6 +259,7 @@ def test_a_few_outliers_are_no_groups_beside_all_other_rows(fitted):
     assert score(fitted(X), y) > 0.7
 
 
+@pytest.mark.slow
 def test_the_first_answers_do_not_undo_groups_of_features(fitted):
     known = Constraints.from_labels(SPECIES, 5, random_state=1)
     without, with_few = (fitted(IRIS, of, n_clusters=None) for of in (None, known))

@@ -73,6 +73,7 @@ def test_principal_components_lose_no_groups_but_those_of_flags_that_they_leave_
     assert adjusted_rand_score(kind, model.labels_) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 4, 6, 8])
 @pytest.mark.parametrize("n_columns", [3, 5, 10])
 def test_tight_groups_are_no_flags(n_groups, n_columns):

@@ -16,6 +16,7 @@ def same(first, other):
     np.testing.assert_array_equal(first.probabilities_, other.probabilities_)
 
 
+@pytest.mark.slow
 def test_uninformative_answers_are_ignored(fitted, blobs):
     nothing = fitted(blobs.X)
     rows = Constraints.from_labels(blobs.y, 40, random_state=0)

@@ -76,6 +76,7 @@ def test_the_cut_has_the_largest_sum_of_evidence(seed, least):
     assert gained(own) == pytest.approx(max(map(gained, cuts(16))))
 
 
+@pytest.mark.slow
 def test_groups_of_very_different_sizes_are_found():
     X, y = uneven()
     known = Constraints.from_labels(y, 4000, error=0.1, random_state=0)
@@ -86,6 +87,7 @@ def test_groups_of_very_different_sizes_are_found():
     assert max(of_height) < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_wanted", [None, 13])
 def test_leaves_far_from_all_others_are_no_groups(n_wanted):
     X, y = uneven()
@@ -97,6 +99,7 @@ def test_leaves_far_from_all_others_are_no_groups(n_wanted):
     assert adjusted_rand_score(classes, groups) > 0.95
 
 
+@pytest.mark.slow
 def test_groups_may_be_single_leaves_if_their_number_is_that_large():
     X, y = uneven()
     known = Constraints.from_labels(y, 500, random_state=0)
@@ -135,6 +138,7 @@ def fitted_to_anchors(y, n_wanted):
     return SimpleNamespace(probabilities_=shares, pool="default", n_clusters=n_wanted)
 
 
+@pytest.mark.slow
 def test_starts_are_the_fitted_groups_and_cuts_of_the_tree():
     X, y = uneven()
     rows, known = np.arange(480), Constraints.from_labels(y, 4000, error=0.1, random_state=0)

@@ -42,6 +42,7 @@ def fitted(known):
     return model().fit(X, constraints=known)
 
 
+@pytest.mark.slow
 def test_answers_refine_the_groups_of_rows(fitted):
     without = model().fit(X)
     assert adjusted_rand_score(Y, fitted.labels_) > adjusted_rand_score(Y, without.labels_) + 0.05
@@ -97,12 +98,14 @@ def test_summary_and_explanation(fitted, known):
     assert (Y[row] == Y[column]).mean() > 0.7
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_the_result(fitted, known):
     other = model(n_jobs=2).fit(X, constraints=known)
     assert (other.labels_ == fitted.labels_).all()
     assert (other.probabilities_ != fitted.probabilities_).nnz == 0
 
 
+@pytest.mark.slow
 def test_the_order_in_which_answers_name_rows_does_not_matter(fitted, known):
     def turned(codes, last):
         return np.where(codes >= 0, last - codes, codes)
@@ -121,6 +124,7 @@ def test_the_order_in_which_answers_name_rows_does_not_matter(fitted, known):
         np.testing.assert_allclose(one, two, atol=0.02)
 
 
+@pytest.mark.slow
 def test_sparse_features_and_cosine(known):
     wide = np.maximum(X - X.min(axis=0), 0)
     one, two = (model(metric="cosine").fit(of, constraints=known) for of in (wide, csr_array(wide)))
@@ -163,6 +167,7 @@ def test_ward_on_anchors_is_an_alternative_to_their_consensus():
     assert adjusted_rand_score(y, found.labels_) > 0.9
 
 
+@pytest.mark.slow
 def test_somebody_who_contradicts_everybody():
     right = Constraints.from_labels(Y, 900, random_state=0)
     wrong = Constraints.from_labels(Y, 300, error=1.0, random_state=1)
@@ -177,6 +182,7 @@ def test_somebody_who_contradicts_everybody():
     assert adjusted_rand_score(Y, found.labels_) > 0.85
 
 
+@pytest.mark.slow
 def test_all_answers_about_ten_rows():
     i, j = (part.ravel() for part in np.meshgrid(np.arange(10), np.arange(10)))
     pairs = np.tile(np.column_stack([i, j])[i < j], (50, 1))

@@ -39,6 +39,7 @@ def _customers(seed, n=400):
     return pd.DataFrame(table), kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_customers_have_as_many_groups_as_kinds_and_not_as_combinations_of_values(seed):
     table, kind = _customers(seed)

@@ -197,6 +197,7 @@ def test_a_result_cannot_be_changed(blobs):
     assert result.constraints == blobs.known
 
 
+@pytest.mark.slow
 def test_a_result_outlives_further_fits(blobs, fitted_to):
     _, more = parts(blobs.known, 60)
     warm = fitted_to(60)
@@ -231,6 +232,7 @@ def test_partial_fit_continues_a_saved_model(blobs, fitted_to):
     assert_equal(*(one.partial_fit(constraints=again, refit=False) for one in twice))
 
 
+@pytest.mark.slow
 def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs, fitted_to):
     _, more = parts(blobs.known, 110)
     warm, stop, faults, seen = fitted_to(110), Event(), [], set()
@@ -260,6 +262,7 @@ def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs, fitted_to):
     assert len(seen) > 1
 
 
+@pytest.mark.slow
 def test_models_fitted_at_once_equal_models_fitted_in_turn(blobs, fitted_to):
     first, more = parts(blobs.known, 110)
     models = [fitted_to(110), model(4).fit(blobs.X, constraints=first)]
@@ -273,6 +276,7 @@ def test_models_fitted_at_once_equal_models_fitted_in_turn(blobs, fitted_to):
         assert_equal(one, other.partial_fit(constraints=more))
 
 
+@pytest.mark.slow
 def test_a_pool_of_ones_own_is_kept_too(blobs, n_fits):
     pool = [("ward", AgglomerativeClustering(3)), ("pairs", PCKMeans(3))]
     first, more = parts(blobs.known, 110)

@@ -71,6 +71,7 @@ def predictor(X, labels, is_wrong=0.0):
     return RowPredictor(columns, probabilities, drawn, RidgeSmoother(columns)), space, drawn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_wrong", [0.0, 0.2])
 @pytest.mark.parametrize("data", [many_groups, table, pixels, moons])
 def test_new_rows_are_at_least_as_good_as_by_the_nearest_centroid(data, is_wrong):
@@ -93,6 +94,7 @@ def test_fitted_rows_keep_their_probabilities(data):
     )
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_being_right():
     X, y, new, truth = halves(*pixels())
     found, space, _ = predictor(X, y)
@@ -116,6 +118,7 @@ def test_few_rows_and_equal_rows(X):
     assert found.way in WAYS
 
 
+@pytest.mark.slow
 def test_guided_clustering_predicts_its_labels_and_new_rows():
     X, y, new, truth = halves(*table())
     answers = Constraints.from_labels(y, n_pairs=150, error=0.1, random_state=0)
@@ -129,6 +132,7 @@ def test_guided_clustering_predicts_its_labels_and_new_rows():
         np.testing.assert_array_equal(other.predict_proba(new), model.predict_proba(new))
 
 
+@pytest.mark.slow
 def test_predictions_follow_further_answers():
     X, y, *_ = halves(*table())
     answers = Constraints.from_labels(y, n_pairs=200, random_state=0)
@@ -138,6 +142,7 @@ def test_predictions_follow_further_answers():
     assert (model.predict(X) == model.labels_).mean() >= 0.99
 
 
+@pytest.mark.slow
 def test_distances_to_new_rows():
     X, y, new, truth = halves(*pixels())
     X, y = X[:200], y[:200]

@@ -28,6 +28,7 @@ def _survey(n, n_questions, n_kinds, n_values, wrong, seed):
     return (usual[kind] + is_other * other) % n_values, kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "wrong"), [((400, 8, 4, 2), 0.1), ((400, 6, 3, 5), 0.2), ((300, 12, 3, 3), 0.3)]
 )
@@ -111,6 +112,7 @@ def test_people_may_group_by_one_question():
     assert adjusted_rand_score(X[:, 2], model.labels_) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [0.95, None, "rotated"])
 def test_a_questionnaire_may_be_rotated(n_components):
     X, kind = _survey(400, 8, 4, 2, 0.1, seed=1)
@@ -124,6 +126,7 @@ def test_a_questionnaire_may_be_rotated(n_components):
     assert adjusted_rand_score(kind, model.labels_) > 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::clew.exceptions.NoGroupsWarning")
 def test_small_groups_of_random_rows_are_not_found():
     X, kind = _survey(300, 12, 3, 3, 0.3, seed=1)
@@ -140,6 +143,7 @@ def test_columns_of_values_are_no_records():
     assert not are_groups_tiny(one_hot)
 
 
+@pytest.mark.slow
 def test_answers_at_random_have_no_groups():
     X = np.random.default_rng(0).integers(0, 3, (250, 8))
     with pytest.warns(NoGroupsWarning, match="look like data without groups"):
@@ -162,6 +166,7 @@ def test_few_answers_do_not_make_a_group_of_each_combination(n_answers):
     assert adjusted_rand_score(kind, model.labels_) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_times", [2, 3])
 def test_rows_given_twice_have_the_groups_of_the_rows(n_times):
     X = load_wine().data

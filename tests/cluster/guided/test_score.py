@@ -54,6 +54,7 @@ def test_answers_about_new_rows(model):
         model.score(X)
 
 
+@pytest.mark.slow
 def test_a_search_over_a_pipeline_scores_by_answers():
     """All scores were NaN: `Pipeline.score` passes `sample_weight` on, even if it is None."""
     steps = make_pipeline(StandardScaler(), GuidedClustering(random_state=0))
@@ -66,6 +67,7 @@ def test_a_search_over_a_pipeline_scores_by_answers():
         search.best_estimator_[-1].score(X, constraints=ANSWERS, sample_weight=np.ones(90))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "cv"),
     [("euclidean", KFold(2)), ("precomputed", ShuffleSplit(2, test_size=0.5, random_state=0))],

@@ -19,6 +19,7 @@ def answers(blobs):
     return Constraints.from_labels(blobs.y, 50, n_triplets=10, error=0.1, random_state=1)
 
 
+@pytest.mark.slow
 def test_fits_in_several_threads_equal_fits_in_one(blobs, answers):
     more = Constraints.from_labels(blobs.y, 6, random_state=2)
     one, two = (

@@ -25,6 +25,7 @@ from clew.exceptions import (
 pytestmark = pytest.mark.usefixtures("small_search")
 
 
+@pytest.mark.slow
 def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
     model, known = blobs.model, blobs.known
     for n_jobs in (1, 2):
@@ -34,6 +35,7 @@ def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
         assert model.error_interval_ == other.error_interval_
 
 
+@pytest.mark.slow
 def test_the_order_of_values_in_memory_does_not_matter(fitted, blobs):
     X = np.random.default_rng(0).normal(size=(60, 40)) + np.repeat(blobs.X, 20, axis=1)
     of_rows = fitted(X, blobs.known)
@@ -117,6 +119,7 @@ def test_units_of_features_do_not_matter(fitted, blobs):
     assert adjusted_rand_score(million.labels_, model.labels_) > 0.9  # rounding differs
 
 
+@pytest.mark.slow
 def test_a_pool_of_ones_own(fitted, blobs):
     known = blobs.known
     pool = [

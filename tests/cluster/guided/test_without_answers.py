@@ -23,6 +23,7 @@ def _ari(rows, y):
     return adjusted_rand_score(y, GuidedClustering(random_state=0).fit(rows).labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "least"), [(0, 0.9), (1, 0.85), (2, 0.9), (3, 0.75), (4, 0.8)])
 def test_uneven_groups_in_many_columns_are_found(seed, least):
     """Distances are nearly equal there, and silhouettes small: .01 to .03."""
@@ -35,6 +36,7 @@ def test_clusterings_that_another_one_beats_twice_do_not_count(seed):
     assert _ari(*_embeddings(0.7, seed)) > 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(220, 20), (220, 384), (600, 20)])
 @pytest.mark.parametrize("law", ["normal", "uniform", "exponential", "lognormal", "t"])
 def test_data_without_groups_have_none(law, shape):

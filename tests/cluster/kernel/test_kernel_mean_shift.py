@@ -22,6 +22,7 @@ def test_it_finds_the_groups_and_their_number(kernel, data):
     np.testing.assert_array_equal(model.predict(data), model.labels_)
 
 
+@pytest.mark.slow
 def test_on_features_the_result_is_that_of_scikit_learn():
     bandwidth = 2.5
     model, peer = KernelMeanShift(bandwidth).fit(X), MeanShift(bandwidth=bandwidth).fit(X)

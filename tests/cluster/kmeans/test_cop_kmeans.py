@@ -172,6 +172,7 @@ def test_answers_of_positive_weight_are_kept_and_of_weight_0_ignored():
     assert model.n_violated_ == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_iris, load_digits])
 def test_without_answers_inertia_is_that_of_k_means(load):
     X, y = load(return_X_y=True)

@@ -61,6 +61,7 @@ def problems(draw):
     return points(n, draw(st.integers(0, 10**6))), must_link, cannot_link, n_clusters
 
 
+@pytest.mark.slow
 @each_linkage
 @given(problem=problems())
 def test_groups_are_those_of_the_slow_twin(kind, problem):

@@ -74,6 +74,7 @@ def test_answers_that_share_a_row_are_stored_at_that_row():
     assert strength.toarray().tolist() == [[1, 1, 0, -1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_pairs", [10, 300])
 @pytest.mark.parametrize("n_rows", [150, 2_100])
 def test_a_prepared_propagation_equals_e2cp_bit_for_bit(n_pairs, n_rows):

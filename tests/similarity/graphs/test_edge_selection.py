@@ -134,6 +134,7 @@ def test_dense_and_sparse_affinities_give_one_graph(cls):
     np.testing.assert_array_equal(graph_of(dense), graph_of(sparse))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3])
 def test_an_edge_without_votes_is_not_lost(k, monkeypatch):
     # Where lists are made without the dense matrix, an edge may be in the list of neither row.

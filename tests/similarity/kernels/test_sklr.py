@@ -99,6 +99,7 @@ def test_all_kinds_hold_at_once() -> None:
     assert len(model.multipliers_) == 1 + 2 * 60 + 20
 
 
+@pytest.mark.slow
 def test_answers_reveal_groups_that_features_hide() -> None:
     assert agreement(SKLR(random_state=0).fit(X)) < 0.3
     assert agreement(SKLR(random_state=0).fit(X, constraints=KNOWN)) > 0.7
@@ -117,6 +118,7 @@ def test_a_quarter_wrong_does_less_harm_with_slack() -> None:
     assert none >= soft - 0.1
 
 
+@pytest.mark.slow
 def test_without_answers_the_kernel_is_not_changed() -> None:
     blank = SKLR(random_state=0).fit(X)
     np.testing.assert_array_equal(blank.A_, np.eye(blank.rank_))
@@ -139,6 +141,7 @@ def test_dont_know_is_an_equality_only_on_request() -> None:
     assert len(model.multipliers_) == 0
 
 
+@pytest.mark.slow
 def test_weights_count_and_weight_0_is_ignored() -> None:
     half = KNOWN.with_weights(odd_one_out_weights=np.full(60, 0.5))
     a = SKLR(C=0.05, random_state=0).fit(X, constraints=half)
@@ -150,6 +153,7 @@ def test_weights_count_and_weight_0_is_ignored() -> None:
         np.testing.assert_array_equal(model.A_, np.eye(model.rank_))
 
 
+@pytest.mark.slow
 def test_the_penalty_bounds_the_multipliers() -> None:
     pulls = [
         SKLR(C=penalty, random_state=0).fit(X, constraints=odd_ones(60, error=0.3))
@@ -189,6 +193,7 @@ def test_fitted_rows_are_embedded_as_new_ones_are(kernel) -> None:
     assert model.affinity_matrix_.shape == (80, 80)
 
 
+@pytest.mark.slow
 def test_equation_18_gives_the_learned_kernel_of_fitted_rows() -> None:
     model = SKLR(C=0.2, random_state=0).fit(X, constraints=KNOWN)
     blank = SKLR(random_state=0).fit(X)
@@ -248,6 +253,7 @@ def test_partial_fit_ends_where_fit_with_all_answers_does() -> None:
     np.testing.assert_array_equal(first.A_, SKLR(**options).fit(X, constraints=early).A_)
 
 
+@pytest.mark.slow
 def test_partial_fit_keeps_the_penalty_and_refuses_other_rows() -> None:
     model = SKLR(random_state=0).fit(X, constraints=KNOWN)
     penalty, before = model.C_, model.embedding_.copy()
@@ -257,6 +263,7 @@ def test_partial_fit_keeps_the_penalty_and_refuses_other_rows() -> None:
     assert penalty == model.partial_fit(X, constraints=odd_ones(9, seed=3)).C_
 
 
+@pytest.mark.slow
 def test_contradictions_are_refused_without_slack_and_reported_with_it() -> None:
     known = Constraints.from_triplets([(0, 1, 2), (0, 2, 1)], [0, 0], n_samples=80)
     for algorithm in ("dual", "paper"):
@@ -305,6 +312,7 @@ def test_the_penalty_is_the_default_for_few_answers_and_chosen_by_many() -> None
     assert 0.05 <= wrong < right <= 2
 
 
+@pytest.mark.slow
 def test_the_penalty_is_chosen_from_pairs_too() -> None:
     known = Constraints.from_labels(GROUP, 60, random_state=0)
     model = SKLR(random_state=0).fit(X, constraints=known)

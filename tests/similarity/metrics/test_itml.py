@@ -35,6 +35,7 @@ def squared(metric, i, j):
     return float((X[i] - X[j]) @ metric @ (X[i] - X[j]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("prior", ["identity", "covariance"])
 def test_it_ends_where_the_papers_algorithm_does(gamma, prior) -> None:
