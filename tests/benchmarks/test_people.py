@@ -124,6 +124,7 @@ def test_simple_methods_find_groups_of_right_answers() -> None:
         assert study.adjusted_rand_score(y, model.fit(constraints=known).labels_) == 1
 
 
+@pytest.mark.slow
 def test_a_tiny_study_runs() -> None:
     tiny = PeopleStudy(1, ("pk_odd", "restaurant"), "tiny", n_trees=20, max_answers=450)
     run(tiny, 1, (("pk_odd",), (), ("64 answers",)))

@@ -101,6 +101,7 @@ def check(graph, truth):
 ids = [str(similarity).replace("\n", " ")[:60] for similarity in EVERY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", EVERY, ids=ids)
 def test_no_dense_affinity_is_computed_past_the_limit(similarity, monkeypatch):
     for module in (_composition, _distances):

@@ -215,10 +215,10 @@ def places(X: Any, labels: NDArray[np.int64], confidence: Floats, seed: int = 0)
         near = NearestNeighbors(n_neighbors=N_NEIGHBORS).fit(reduced[anchors])
         _, at = near.kneighbors(reduced[others])
         placed[others] = np.median(found[at], axis=1)
-    return _spread(placed, labels)
+    return _widened(placed, labels)
 
 
-def _spread(xy: Floats, labels: NDArray[np.int64]) -> Floats:
+def _widened(xy: Floats, labels: NDArray[np.int64]) -> Floats:
     """Fill a disk with each group whose rows are drawn on one dot, so that each can be chosen.
 
     Rows keep the order of their directions from the middle and of their distances; those that are

@@ -103,7 +103,9 @@ def test_the_lower_bound_never_falls(kind, epsilon, balance):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("epsilon", [0.0, 0.05, "annotators"])
+@pytest.mark.parametrize(
+    "epsilon", [0.0, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.05, "annotators"))]
+)
 def test_each_kind_of_answer_improves_the_groups(kind, epsilon):
     model = clone(QUICK).set_params(n_clusters=2, epsilon=epsilon, init="best")
     alone = adjusted_rand_score(TWO, model.fit(X).labels_)
