@@ -48,6 +48,7 @@ def test_the_limit_is_the_entropy_of_groups_divided_by_the_capacity_of_an_answer
     assert limit(1.0, 0.1) == pytest.approx(1 / (1 - 0.468996), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_people_confuse_pairs_as_often_as_in_the_table():
     cell = next(cell for cell in s.MORE_CELLS if cell.who == "human confusion")
     oracle = cell.oracle(np.array([0, 0, 1]), 0)

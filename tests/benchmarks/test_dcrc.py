@@ -132,6 +132,7 @@ def _problem() -> tuple[Any, Any, Constraints]:
     return X, y, Constraints.from_labels(y, n_triplets=120, random_state=1)
 
 
+@pytest.mark.slow
 def test_k_means_groups_the_learned_features() -> None:
     X, y, known = _problem()
     learned, plain = (
@@ -144,6 +145,7 @@ def test_k_means_groups_the_learned_features() -> None:
     assert plain.notes == {}
 
 
+@pytest.mark.slow
 def test_held_out_answers_choose_the_parameter() -> None:
     X, _, known = _problem()
     lsml = Method("lsml", "LSML", "", "LSML", "yes_no", n_starts=3, tried=("penalty", (0.01, 1e3)))

@@ -188,6 +188,7 @@ def command(tmp_path: Path) -> click.Command:
     return study_command(Small(), _parts, page, quick, "As small as it is")
 
 
+@pytest.mark.slow
 def test_command_measures_and_writes(command: click.Command, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = CliRunner().invoke(command, ["--jobs", "1"], catch_exceptions=False)

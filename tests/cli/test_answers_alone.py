@@ -36,6 +36,7 @@ def are_right(found):
     return len(set(found.values())) == 3 and len({(found[n], GROUP[n]) for n in found}) == 3
 
 
+@pytest.mark.slow
 def test_only_answers_are_needed(run, here, pairs):
     done = run("-c", pairs, "-k", 3, "-o", "g.csv", "--save", "r.npz", "--report", "r.html",
                fast=False)  # fmt: skip

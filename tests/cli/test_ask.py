@@ -193,6 +193,7 @@ def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     assert all(entry.annotator == "ann" and entry.ms >= 0 for entry in second.entries)
 
 
+@pytest.mark.slow
 def test_lines_show_what_the_items_are(ask, rows, here):
     expected = {
         f"{name}  x {float(x):g}, y {float(y):g}"
@@ -228,6 +229,7 @@ def test_undo_asks_the_same_question_again(ask, rows):
     assert set(items_of(again[-2])) == set(items_of(file.entries[0]))
 
 
+@pytest.mark.slow
 def test_undo_after_a_new_start(ask, rows):
     ask(rows, ["same"])
     ask(rows, ["undo"])
@@ -329,6 +331,7 @@ def test_incomplete_line_is_reported_and_skipped(ask, rows, here):
     assert [word(entry) for entry in entries().standing] == ["different", "dont_know"]
 
 
+@pytest.mark.slow
 def test_full_disk_ends_with_a_clear_last_line(ask, rows, monkeypatch):
     ask(rows, ["d"])
 

@@ -80,6 +80,7 @@ def test_the_unanswered_question_is_shown_before_the_session_is_prepared(start):
     assert not future.done()
 
 
+@pytest.mark.slow
 def test_an_answer_is_on_disk_before_the_session_is_prepared(start, tmp_path):
     start(Screen("same")).run()
     future, on_disk = Future(), []
@@ -98,6 +99,7 @@ def test_an_answer_is_on_disk_before_the_session_is_prepared(start, tmp_path):
     assert [answer.value for answer in loop.session.answers] == [1, 0]
 
 
+@pytest.mark.slow
 def test_undo_takes_back_an_answer_of_the_earlier_call(start):
     start(Screen("same")).run()
     prepared = session()
@@ -137,6 +139,7 @@ def test_random_pairs_are_asked_until_the_session_is_prepared(start):
     assert loop.session.result().quality_ is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["options", "answers", "items", "damaged"])
 def test_a_question_of_another_state_is_not_shown(start, tmp_path, changed):
     start(Screen("same")).run()

@@ -287,6 +287,7 @@ def test_a_key_counts_at_once(keyboard, key):
     assert held == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["s", "\n"])
 def test_a_repeat_of_the_same_key_is_held_back_and_said(keyboard, key):
     press, keys, held = keyboard

@@ -151,6 +151,7 @@ def test_empty_file_of_answers(run, X, here):
     assert_refused(run(X, "-k", 3, "-c", "a.csv"), "a.csv is empty")
 
 
+@pytest.mark.slow
 def test_contradiction_under_hard_constraints_names_the_chain(run, X, answers):
     file = answers("3 5 same", "5 9 same", "3 9 different")
     options = (X, "-k", 3, "-c", file)

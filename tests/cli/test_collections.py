@@ -106,6 +106,7 @@ def test_report_shows_images(run, photos, here):
     assert "\x1b" not in page
 
 
+@pytest.mark.slow
 def test_report_shows_an_image_that_is_gone_by_its_name(run, photos, here, monkeypatch):
     monkeypatch.setattr("clew.cli._report.open_image", _fails)
     run(photos, "-k", 2, "--report", "r.html", "-o", "g.csv", "--method", "linkage", fast=False)

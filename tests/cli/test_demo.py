@@ -81,6 +81,7 @@ def test_figures(made):
     assert figures["doubted_wrong"] <= min(figures["doubted"], figures["wrong"])
 
 
+@pytest.mark.slow
 def test_ward_on_all_images_is_as_published():
     digits = load("digits")
     found = adjusted_rand_score(digits.y, _demo.ward_labels(digits.X))

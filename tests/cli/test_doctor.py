@@ -13,6 +13,7 @@ from clew.collections import Project
 from clew.store import open_store
 
 
+@pytest.mark.slow
 def test_backup_is_a_project(grouped, here):
     before = clew("export", "answers", "-p", "birds").stdout
     assert clew("backup", "-p", "birds", "-o", "copy").exit_code == 0
@@ -62,6 +63,7 @@ def test_doctor(grouped, here):
         assert store.counts().n_set_aside == 1
 
 
+@pytest.mark.slow
 def test_doctor_sees_changed_contents(grouped, here):
     Image.new("RGB", (9, 9)).save(here / "birds" / NAMES[0])
     assert clew("doctor", "-p", "birds").exit_code == 0

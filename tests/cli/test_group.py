@@ -294,6 +294,7 @@ def test_json_sums_up(run, X, answers):
     }
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_whatever_the_threads(run, X):
     forest = ("-k", 5, "--method", "coprf", "--n-trees", 40)
     for options in (forest, ("-k", 5)):

@@ -152,6 +152,7 @@ def test_ids_of_arrays_that_are_bytes_or_floats(run, here):
         assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["id", "10", "20", "30"]
 
 
+@pytest.mark.slow
 def test_an_unknown_id_of_rows_without_ids_names_the_option(run, here):
     (here / "X.csv").write_text("bird,a\nwren,1.5\nrobin,2.5\nheron,0.5\n")
     (here / "answers.csv").write_text("kind,id_i,id_j,answer\npair,wren,robin,same\n")

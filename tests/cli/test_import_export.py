@@ -178,6 +178,7 @@ def test_moves_are_followed_and_undone(grouped, here):
         assert [item.path for item in store.items()] == NAMES
 
 
+@pytest.mark.slow
 def test_everything_there_and_back(grouped, here):
     clew("annotator", "add", "cleo", "--role", "viewer", "-p", "birds")
     assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 0
@@ -195,6 +196,7 @@ def test_everything_there_and_back(grouped, here):
     assert clew("export", "all", "-p", "birds", "-o", "one").exit_code == 1
 
 
+@pytest.mark.slow
 def test_everything_of_the_app_s_zip(grouped, here):
     with grouped.open_store() as store:
         (here / "all.zip").write_bytes(zipped(files_of("all", store)))

@@ -16,6 +16,7 @@ def many(monkeypatch):
     monkeypatch.setattr("clew.cluster.guided.guided_clustering.ANCHOR_ROWS", 20)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 def test_tables_report_and_explanation(X, here, answers):
     said = answers("0 1 same", "1 2 same", "2 15 different", "22 23 same", "3 4 same", "5 6 same")

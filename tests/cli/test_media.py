@@ -186,6 +186,7 @@ def test_features_that_cannot_be_had_are_refused_in_words(
     assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sound", "text"])
 def test_folders_of_sounds_and_of_texts_are_grouped(run, here, kind):
     Path("media").mkdir()

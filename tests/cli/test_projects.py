@@ -90,6 +90,7 @@ def test_a_moved_file_keeps_its_answers(grouped, here):
         assert len(store.item_ids()) == 9
 
 
+@pytest.mark.slow
 def test_files_that_are_gone_are_named_once(birds, here):
     (here / "birds" / NAMES[0]).unlink()
     (here / "birds" / "old").mkdir()
@@ -252,6 +253,7 @@ def test_status_says_why_it_is_too_early():
 # annotator --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_annotators(grouped):
     assert clew("annotator", "add", "cleo", "--role", "reviewer", "-p", "birds").exit_code == 0
     link = clew(

@@ -44,6 +44,7 @@ def _labels(path: Path) -> list[int]:
         return [int(row["group"]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 def test_duplicates_are_found_and_the_regime_is_said(here, run, places):
     done = run("places.csv", "-o", "g.csv", fast=False)
     assert done.exit_code == 0, done.output
@@ -71,6 +72,7 @@ def test_answers_are_followed_and_wrong_ones_named(here, run, places):
     assert [*map(tuple, doubted[["i", "j"]].to_numpy())] == [tuple(same[7].tolist())]
 
 
+@pytest.mark.slow
 def test_a_small_number_of_groups_groups_by_columns(here, run, places):
     done = run("places.csv", "-k", 4, "-o", "g.csv", fast=False)
     assert done.exit_code == 0, done.output

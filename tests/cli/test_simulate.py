@@ -72,6 +72,7 @@ def test_the_groups_are_those_of_clew_group(call: Call) -> None:
             assert point["ari"] == pytest.approx(adjusted_rand_score(Y, expected), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_column_of_classes_is_not_used_as_a_feature(call: Call) -> None:
     by_column = call("X.csv", "--truth", "kind", "--drop", "one", "--strategy", "random", "--json")
     by_file = call("X.npy", "--truth", "kinds.txt", "--strategy", "random", "--json")
@@ -102,6 +103,7 @@ def test_distances_strategies_and_repeats(call: Call) -> None:
     assert set(found["answers_to"]) == {"random", "most_probable"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["curve.png", "curve.svg"])
 def test_the_picture(call: Call, here: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
@@ -110,6 +112,7 @@ def test_the_picture(call: Call, here: Path, name: str) -> None:
     assert content.startswith(b"\x89PNG") if name.endswith("png") else b"<svg" in content
 
 
+@pytest.mark.slow
 def test_rows_without_a_class(call: Call) -> None:
     frame = pd.read_csv("X.csv")
     frame.loc[3, "kind"] = np.nan

@@ -145,6 +145,7 @@ def test_callback_is_called_with_the_progress() -> None:
     assert [done for done, _ in calls] == list(range(1, len(calls) + 1))
 
 
+@pytest.mark.slow
 def test_distances_are_left_out_if_answers_show_that_they_mislead() -> None:
     # One feature separates the groups that people mean; the other eight separate other groups.
     generator = np.random.RandomState(0)

@@ -66,12 +66,14 @@ def test_jsonl_loses_nothing(tmp_path, c):
     assert Constraints.read_jsonl(tmp_path / "c.jsonl", n_samples=N_SAMPLES) == c
 
 
+@pytest.mark.slow
 @given(c=constraints())
 def test_frames_lose_nothing(c):
     pytest.importorskip("pandas")
     assert Constraints.from_frame(c.to_frame(), n_samples=N_SAMPLES) == c
 
 
+@pytest.mark.slow
 @in_one_folder
 @given(c=constraints(), order=st.permutations(range(N_SAMPLES)))
 def test_permuted_rows_come_back_through_a_file(tmp_path, c, order):

@@ -55,6 +55,7 @@ def test_the_line_of_the_readme_prints_progress_of_fits_in_threads(printed) -> N
     assert err[3] == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_without_the_line_or_without_verbose(printed) -> None:
     _, (without_line, without_verbose, *_) = printed
     assert without_line == without_verbose == ""

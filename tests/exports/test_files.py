@@ -112,6 +112,7 @@ def test_coco_says_what_to_do_about_a_file_that_is_gone(tmp_path):
             exports.files_of("groups", store, "coco", root=tmp_path)
 
 
+@pytest.mark.slow
 def test_all_makes_the_project_again(published, tmp_path):
     from clew.store import import_all
 

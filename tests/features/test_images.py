@@ -58,6 +58,7 @@ def test_broken_files_are_left_out_with_reasons(tmp_path):
     assert images.n_others == 1
 
 
+@pytest.mark.slow
 def test_ids_are_sorted_paths_within_the_folder(tmp_path):
     for name in ("b/2.png", "a.png", "b/1.JPG", "b/c/ü 3.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +69,7 @@ def test_ids_are_sorted_paths_within_the_folder(tmp_path):
     assert images.path(1) == tmp_path / "b/1.JPG"
 
 
+@pytest.mark.slow
 def test_links_and_folders_that_are_not_read_are_said(tmp_path):
     photos = tmp_path / "photos"
     photos.mkdir()

@@ -149,6 +149,7 @@ def test_rounding_is_measured_by_the_lengths_of_rows():
         assert not coincide(np.array([1e-9 * length]), np.array([length]), np.array([length])).any()
 
 
+@pytest.mark.slow
 def test_gaussian_affinity_against_the_formula():
     rng = np.random.default_rng(2)
     X, Y = rng.normal(size=(2500, 3)), rng.normal(size=(20, 3))
@@ -183,6 +184,7 @@ def test_one_far_row_changes_no_affinity_of_the_others(far):
     np.testing.assert_allclose(graph, alone, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", FAR)
 def test_the_adaptive_kernel_keeps_its_rank_despite_one_far_row(far):
     X = np.random.default_rng(0).normal(size=(150, 4))

@@ -60,6 +60,7 @@ pairs_of_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @each_linkage
 @given(seed=st.integers(0, 10**6), cannot_link=pairs_of_rows)
 def test_chains_give_the_merges_of_the_greedy_order(linkage, seed, cannot_link):

@@ -31,6 +31,7 @@ def together(labels):
     return {(i, j) for i, j in combinations(range(len(labels)), 2) if labels[i] == labels[j]}
 
 
+@pytest.mark.slow
 @given(groupings)
 def test_scores_are_those_of_the_sets_of_pairs(both):
     y_true, labels = both

@@ -34,6 +34,7 @@ def test_without_errors_answers_follow_the_labels():
     assert {question: oracle.answer(question).value for question in TRUE_ANSWERS} == TRUE_ANSWERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [q for q, truth in TRUE_ANSWERS.items() if truth != -2])
 def test_errors_and_dont_knows_have_the_given_probabilities(question):
     oracle = SimulatedOracle(Y, error=0.2, dont_know=0.3, random_state=0)

@@ -74,6 +74,7 @@ def test_answers_raise_the_score_even_if_some_are_wrong(faces, error, gain):
     assert score(asked(strategy, faces.y, 250, error), faces.y) >= before + gain
 
 
+@pytest.mark.slow
 def test_the_estimated_share_of_wrong_answers_falls_where_all_are_right(faces):
     strategy = ActiveSubclustering(20, random_state=0).start(faces.X)
     before = strategy.error_rate()

@@ -262,6 +262,7 @@ def test_new_probabilities_count_less_if_more_answers_are_wrong():
     assert (1 - weights[1]) ** 4 == pytest.approx(1 - weight_of_new(20, 200, 0.1))
 
 
+@pytest.mark.slow
 def test_an_outlier_does_not_become_one_of_the_wanted_groups():
     near = random.normal(size=(3, 4))[np.arange(60) % 3] * 9 + random.normal(size=(60, 4))
     near[0] += 40

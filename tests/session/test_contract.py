@@ -229,6 +229,7 @@ def test_one_id_is_no_list_of_ids(ids: object) -> None:
             call(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_left", [0, 1, 2])
 @pytest.mark.parametrize("strategy", ["guided", "random"])
 def test_all_items_may_be_set_aside(strategy: str, n_left: int) -> None:

@@ -56,6 +56,7 @@ def test_a_data_frame_with_gaps_and_words() -> None:
     assert len(Session(frame, strategy="random").labels()) == N
 
 
+@pytest.mark.slow
 def test_distances() -> None:
     distances = np.abs(X[:, None, 0] - X[None, :, 0])
     frame = pd.DataFrame(distances, index=IDS, columns=IDS)

@@ -275,6 +275,7 @@ def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
     np.testing.assert_array_equal(-np.sort(-G, axis=1)[:, :10], -np.sort(-A, axis=1)[:, :10])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_graph_of_larger_data_holds_the_rows_met_in_small_subtrees(kind):
     X = features(150)[:, :2]

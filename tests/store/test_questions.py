@@ -97,6 +97,7 @@ def test_a_clock_that_jumps_loses_nothing_and_holds_no_question_for_long(
     assert ids_of(store.lease("bob", 2)) == [held[1].question.ids]
 
 
+@pytest.mark.slow
 def test_somebody_is_asked_what_others_have_answered(
     store: Store, pair: Pair, clock: Clock
 ) -> None:
@@ -134,6 +135,7 @@ def test_leases_given_back_go_to_others(store: Store, pair: Pair) -> None:
     assert store.release("ann") == 0
 
 
+@pytest.mark.slow
 def test_with_overlap_each_question_goes_to_several_people(store: Store, pair: Pair) -> None:
     store.set_settings({"overlap": 2})
     fill(store, pair, n=2)
@@ -173,6 +175,7 @@ def test_stale_questions_are_exchanged_but_not_the_one_on_the_screen(
     assert len(store.lease("ann", 4)) == 4
 
 
+@pytest.mark.slow
 def test_an_answer_taken_back_is_asked_again_first(store: Store, pair: Pair) -> None:
     fill(store, pair)
     held = store.lease("ann", 3)

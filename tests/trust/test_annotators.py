@@ -131,6 +131,7 @@ def test_without_answers_the_prior_remains():
     np.testing.assert_allclose(found.pooled_["triplet"], uniform_matrix("triplet", 0.2))
 
 
+@pytest.mark.slow
 def test_matrices_of_few_answers_are_near_the_prior():
     rng, prior = np.random.default_rng(2), uniform_matrix("pair", 0.15)
     table = {"pair": with_dont_know(np.array([[0.2, 0.8, 0.0], [0.8, 0.2, 0.0]]))}

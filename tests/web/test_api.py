@@ -72,6 +72,7 @@ def test_an_answer_is_stored_once(api: Any) -> None:
     assert answer.annotator == "Ann"
 
 
+@pytest.mark.slow
 def test_answers_and_the_next_questions_in_one_request(api: Any) -> None:
     """The reply holds new questions, never those that are held or were answered."""
     ann = api()
@@ -119,6 +120,7 @@ def test_undo_appends_and_asks_the_same_again(api: Any) -> None:
     assert len(api.site.entries()) == 4
 
 
+@pytest.mark.slow
 def test_what_is_not_theirs_is_not_there(api: Any) -> None:
     """Other people's questions and answers, unknown items, media and groups: 404."""
     ann, bo = api("Ann"), api("Bo")
@@ -171,6 +173,7 @@ def test_one_wrong_answer_does_not_hold_up_the_others(api: Any) -> None:
     assert statuses(ann, *wrong, answer_to(d)) == ["refused", "refused", "refused", "stored"]
 
 
+@pytest.mark.slow
 def test_every_kind_of_answer(api: Any) -> None:
     """Words, ids, positions, ticks and flags reach the store as the codes of `clew.answers`."""
     ids = api.site.ids
@@ -397,6 +400,7 @@ def test_events_tell_of_a_new_result(api: Any) -> None:
                 break
 
 
+@pytest.mark.slow
 def test_a_worker_is_not_missed_at_once(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker starts after the app: only later does a page say that there is none."""
     ann = api()

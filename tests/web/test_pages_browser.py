@@ -430,6 +430,7 @@ def test_groups_are_edited_and_edits_taken_back(full: Any, visit: Any) -> None:
         assert retraction.revokes == edit.id
 
 
+@pytest.mark.slow
 def test_a_merge_of_three_is_previewed_part_by_part(full: Any, visit: Any) -> None:
     """The preview says which groups a part joins; all parts are kept, and taken back, at once."""
     with worker_that_says(full.store, lambda: {"moves": [MOVE]}):
@@ -474,6 +475,7 @@ def test_a_preview_is_about_the_target_that_is_chosen(full: Any, visit: Any) -> 
         page.get_by_text("Kept as your answer; nothing moves yet").wait_for()
 
 
+@pytest.mark.slow
 def test_groups_are_counted_from_one(full: Any, visit: Any) -> None:
     """The group whose id is 0 is Group 1 wherever it has no name; its address keeps the id."""
     ann = visit(full)
@@ -488,6 +490,7 @@ def test_groups_are_counted_from_one(full: Any, visit: Any) -> None:
     assert link.get_attribute("href") == "/groups/0"
 
 
+@pytest.mark.slow
 def test_a_group_gets_a_name(full: Any, visit: Any) -> None:
     """A name given in the gallery is the group's."""
     ann = visit(full)

@@ -74,6 +74,7 @@ def test_what_a_worker_doubts_is_reviewed(doubted: Any, client: Any) -> None:
     assert "Not Found" not in unknown
 
 
+@pytest.mark.slow
 def test_errors_of_people_wait_for_20_answers(make_site: Any, client: Any) -> None:
     """Before, they would be what is assumed of everybody."""
     site = make_site(result=True)
@@ -180,6 +181,7 @@ def test_somebody_else_is_asked(doubted: Any, client: Any) -> None:
     assert ann.post("/api/v1/review", json=body).json() == {"statuses": ["duplicate"]}
 
 
+@pytest.mark.slow
 def test_what_was_set_aside_comes_back_alone(site: Any, client: Any) -> None:
     """One item of three is brought back; the edit of the two others stands."""
     ann = client(site)
@@ -191,6 +193,7 @@ def test_what_was_set_aside_comes_back_alone(site: Any, client: Any) -> None:
     assert aside == three[1:]
 
 
+@pytest.mark.slow
 def test_notes_and_flags_are_read_by_reviewers(site: Any, client: Any) -> None:
     """A list of the answers that somebody wrote about; not for those who only answer."""
     pair = Question("pair", ids=tuple(sorted(site.ids[:2])))
@@ -199,6 +202,7 @@ def test_notes_and_flags_are_read_by_reviewers(site: Any, client: Any) -> None:
     assert client(site, "Bo", "annotator").get("/history?show=notes").status_code == 404
 
 
+@pytest.mark.slow
 def test_an_imported_answer_names_its_line(site: Any, client: Any) -> None:
     """Not the day of the import, on which nobody answered."""
     pair = pair_of(site.ids, 0, 1)

@@ -85,6 +85,7 @@ def test_forms_are_refused(site: Any) -> None:
     assert ask(site, content=b'{"n": 4}', headers={"Content-Type": "text/plain"}).status_code == 415
 
 
+@pytest.mark.slow
 def test_large_and_broken_bodies(site: Any) -> None:
     """Too much is 413, what is no JSON 422, unknown fields 422: problems, each with a sentence."""
     assert ask(site, json={"keep": ["x" * 1_100_000]}).status_code == 413
@@ -129,6 +130,7 @@ def test_pictures_count_less(make_site: Any) -> None:
     assert codes == [200] * 80 + [429]
 
 
+@pytest.mark.slow
 def test_a_project_named_media_has_no_cheaper_requests(make_site: Any) -> None:
     site = make_site(requests_per_minute=20, clock=Clock(), base_path="/media")
     with httpx.Client(cookies={"clew_session": site.session("Ann")}) as client:

@@ -132,6 +132,7 @@ def test_two_answers_hardly_change_the_groups():
     assert adjusted_rand_score(few.labels_, without.labels_) > 0.8
 
 
+@pytest.mark.slow
 def test_answers_count_by_weight_and_weight_0_is_ignored():
     rows = np.random.default_rng(0).permutation(len(X))[:40].reshape(-1, 2)
     wrong = Constraints.from_pairs(

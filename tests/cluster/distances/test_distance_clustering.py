@@ -89,6 +89,7 @@ def test_new_rows_get_groups_from_learned_distances():
     assert adjusted_rand_score(model.predict(X), model.labels_) > 0.5
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_is_the_first_parameter_and_reaches_the_clusterer():
     few = ANSWERS.select(pairs=np.arange(10))
     assert len(set(DistanceClustering(4, random_state=0).fit_predict(D, constraints=few))) == 4

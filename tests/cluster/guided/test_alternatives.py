@@ -14,6 +14,7 @@ X, Y = make_blobs(120, centers=6, cluster_std=0.7, random_state=3)
 ANSWERS = Constraints.from_labels(Y, 240, random_state=0)
 
 
+@pytest.mark.slow
 def test_more_groups_than_were_wanted_are_named():
     model = GuidedClustering(3, random_state=0).fit(X, constraints=ANSWERS)
     (other,) = model.alternatives_
@@ -25,6 +26,7 @@ def test_more_groups_than_were_wanted_are_named():
     assert GuidedClustering(6, random_state=0).fit(X, constraints=ANSWERS).alternatives_ == ()
 
 
+@pytest.mark.slow
 def test_alternatives_have_other_numbers_and_their_violated_answers():
     model = GuidedClustering(random_state=0).fit(X, constraints=ANSWERS)
     for other in model.alternatives_:

@@ -66,6 +66,7 @@ def test_pairs_suffice(X):
     assert "Decided by answers" in model.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["n_triplets", "n_odd_one_out"])
 def test_answers_about_three_rows_suffice(kind):
     y = classes(1)
@@ -302,6 +303,7 @@ def test_small_groups_of_a_given_number_are_as_good_as_without_the_number(of_ide
     assert adjusted_rand_score(y, model.labels_) > of_open - 0.05
 
 
+@pytest.mark.slow
 def test_rows_that_stay_alone_for_want_of_answers_are_named():
     few = Constraints.from_pairs(cannot_link=[(0, 1), (2, 3)], n_samples=12)
     with pytest.warns(NoGroupsWarning, match="answers too few to group"):

@@ -28,7 +28,7 @@ def triplets(n, wrong, are_chosen, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("n", [80, 320])
+@pytest.mark.parametrize("n", [80, pytest.param(320, marks=pytest.mark.slow)])
 def test_wrong_answers_about_chosen_triplets_are_outvoted(n, seed):
     model = GuidedClustering(random_state=0).fit(X, constraints=triplets(n, 0.2, True, seed))
     found = adjusted_rand_score(y, model.labels_)

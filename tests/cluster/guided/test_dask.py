@@ -85,6 +85,7 @@ def test_groups_are_those_of_rows_in_memory(in_memory, chunks):
     assert found.summary() == in_memory.summary()
 
 
+@pytest.mark.slow
 def test_without_answers():
     found, expected = model().fit(da.from_array(X, chunks=(200, 6))), model().fit(X)
     assert (found.labels_ == expected.labels_).all()

@@ -213,6 +213,7 @@ def test_matched_rows_stay_a_data_frame_when_answers_are_added():
     assert model.explain("r0", "r1").are_together
 
 
+@pytest.mark.slow
 def test_gaps_in_new_rows_of_a_table_without_gaps():
     """Refused with what is true of a data frame; fitted with gaps elsewhere, they are predicted."""
     gaps = WINE.data.copy()

@@ -24,6 +24,7 @@ def test_directions_in_which_groups_differ_count_most():
     assert (shares.argmax(axis=1) == Y).mean() > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_copies", [1, 25])
 def test_neighbors_are_those_of_adaptive_neighbors(n_copies):
     rows, labels = np.repeat(X, n_copies, axis=0), np.repeat(Y, n_copies)

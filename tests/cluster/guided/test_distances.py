@@ -65,6 +65,7 @@ def test_equal_rows_have_coordinates():
     assert not DistanceSpace.fit(np.zeros((5, 5))).transform(np.zeros((5, 5))).any()
 
 
+@pytest.mark.slow
 def test_without_answers_noisy_distances_are_grouped_better_than_by_ward():
     model, scores = GuidedClustering(metric="precomputed", random_state=0), []
     for seed in range(2):
@@ -147,6 +148,7 @@ class TestWhatTheModelReads:
             assert n_different_rows(copies, 10) == 3
         assert n_different_rows(copies, 2) == 2
 
+    @pytest.mark.slow
     def test_a_pool_of_ones_own_may_read_distances(self, answers):
         pool = [
             ("linkage", ConstrainedLinkage(3, metric="precomputed")),

@@ -155,6 +155,7 @@ def test_wrong_parameters_are_refused():
         model(scale="anchor").fit(X)
 
 
+@pytest.mark.slow
 def test_ward_on_anchors_is_an_alternative_to_their_consensus():
     some, y = make_blobs(400, n_features=4, centers=5, cluster_std=1.2, random_state=0)
     known = Constraints.from_labels(y, 400, error=0.1, random_state=0)
@@ -228,6 +229,7 @@ def test_equal_rows():
     assert (found.labels_ == 0).all()
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_is_chosen_on_anchors():
     easy, y = make_blobs(600, n_features=5, centers=5, random_state=3)
     found = model(None, pool="default", n_anchors=100).fit(easy)

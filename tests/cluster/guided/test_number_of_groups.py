@@ -130,7 +130,7 @@ def test_probabilities_of_numbers_follow_the_best_partition_of_each() -> None:
     assert range_of_numbers({2: 0.02, 3: 0.94, 4: 0.04}) == (3, 3)
 
 
-@pytest.mark.parametrize("n_kinds", [5, 20])
+@pytest.mark.parametrize("n_kinds", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_people_decide_how_fine_groups_are(n_kinds):
     """Twenty tight groups of five kinds: features tell of both, and people of one."""
     random = np.random.default_rng(2)

@@ -160,6 +160,7 @@ def test_answers_may_come_after_a_fit_without_any(blobs):
     assert_equal(warm, blobs.model)
 
 
+@pytest.mark.slow
 def test_ids_and_annotators_are_merged_by_name(blobs):
     ids = [f"row {at}" for at in range(60)]
     first = named(blobs.known, "ann").with_ids(ids)
@@ -222,6 +223,7 @@ def test_a_failed_call_leaves_the_last_result(blobs, fitted_to):
     assert_equal(warm.partial_fit(constraints=more), blobs.model)
 
 
+@pytest.mark.slow
 def test_partial_fit_continues_a_saved_model(blobs, fitted_to):
     _, more = parts(blobs.known, 110)
     loaded = pickle.loads(pickle.dumps(fitted_to(110)))

@@ -44,6 +44,7 @@ def test_the_order_of_values_in_memory_does_not_matter(fitted, blobs):
         np.testing.assert_array_equal(found.probabilities_, of_rows.probabilities_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_answers", [False, True])
 def test_the_number_of_groups_is_found(fitted, with_answers):
     X, y = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
@@ -53,6 +54,7 @@ def test_the_number_of_groups_is_found(fitted, with_answers):
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
+@pytest.mark.slow
 def test_one_group(fitted, blobs):
     known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(2, 3)], n_samples=60)
     for answers in (None, known):
@@ -109,6 +111,7 @@ def test_equal_rows_are_one_group(fitted):
     assert set(model.labels_) == {0}
 
 
+@pytest.mark.slow
 def test_units_of_features_do_not_matter(fitted, blobs):
     model, known = blobs.model, blobs.known
     rows = np.column_stack([blobs.X, np.random.default_rng(0).normal(size=60)])
@@ -232,6 +235,7 @@ def test_answers_that_all_contradict_the_features(fitted, blobs):
     assert model.labels_.shape == (60,)
 
 
+@pytest.mark.slow
 def test_equal_rows_are_grouped_by_answers_alone() -> None:
     y = np.arange(30) % 3
     answers = Constraints.from_labels(y, 60, random_state=1)

@@ -128,6 +128,7 @@ def test_wide_sparse_features_are_never_made_dense(monkeypatch):
         assert found.shape[1] <= WIDE_COLUMNS < X.shape[1]
 
 
+@pytest.mark.slow
 def test_no_square_overflows():
     for metric, standardize in SPACES:
         for X in (COUNTS, csr_array(COUNTS)):
@@ -135,6 +136,7 @@ def test_no_square_overflows():
             np.testing.assert_allclose(huge.transform(X * 1e200), plain.transform(X), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_of_zeros_and_features_that_do_not_vary():
     X = COUNTS.copy()
     X[:5], X[:, 7] = 0.0, 2.0

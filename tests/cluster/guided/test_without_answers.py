@@ -30,6 +30,7 @@ def test_uneven_groups_in_many_columns_are_found(seed, least):
     assert _ari(*_embeddings(0.35, seed)) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_clusterings_that_another_one_beats_twice_do_not_count(seed):
     """Ward's linkage finds the groups; k-means and spectral clusterings have .83 to .92."""

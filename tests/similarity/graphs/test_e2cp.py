@@ -119,6 +119,7 @@ def test_the_fast_affinity_is_the_dense_one_without_small_entries(n_pairs):
     np.testing.assert_allclose(found.toarray()[at], expected[at], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_fast_affinity_of_many_rows_is_the_sparse_one():
     points, truth = make_blobs(2_100, 4, centers=3, random_state=0)
     prepared = Propagation(graph_of(AdaptiveKNN().fit(points), 2_100, 10), alpha=0.9)

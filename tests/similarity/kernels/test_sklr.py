@@ -131,6 +131,7 @@ def test_without_answers_the_kernel_is_not_changed() -> None:
         assert len(other.multipliers_) == 0
 
 
+@pytest.mark.slow
 def test_dont_know_is_an_equality_only_on_request() -> None:
     unsure = Constraints(80, triplets=[(0, 1, 2, -2)], odd_one_out=[(3, 4, 5, -2)])
     model = SKLR(dont_know="equal", slack="none", random_state=0).fit(X, constraints=unsure)
@@ -202,6 +203,7 @@ def test_equation_18_gives_the_learned_kernel_of_fitted_rows() -> None:
     np.testing.assert_allclose(model.kernel_, expected, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_given_kernel_is_the_same_as_its_function() -> None:
     given = rbf_kernel(X, gamma=0.1)
     a = SKLR(C=0.2, kernel="precomputed", random_state=0).fit(given, constraints=KNOWN)
@@ -375,6 +377,7 @@ def test_dense_kernels_of_many_rows_are_refused() -> None:
         model.kernel_  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_refused_refit_leaves_the_model_as_it_was() -> None:
     model = SKLR(C=0.2, random_state=0).fit(X, constraints=KNOWN)
     before = model.embedding_.copy()
@@ -389,6 +392,7 @@ def test_a_refused_refit_leaves_the_model_as_it_was() -> None:
         np.testing.assert_allclose(model.transform(X), before, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_partial_fit_refuses_another_problem_than_was_fitted() -> None:
     model = SKLR(C=0.2, random_state=0).fit(X, constraints=KNOWN)
     before = model.A_.copy()

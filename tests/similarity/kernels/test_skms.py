@@ -46,6 +46,7 @@ def test_bounds_move_farther_with_a_smaller_penalty() -> None:
     assert gaps == sorted(gaps)
 
 
+@pytest.mark.slow
 def test_answers_reveal_groups_that_features_hide() -> None:
     found = [
         KMeans(2, n_init=5, random_state=0).fit_predict(
