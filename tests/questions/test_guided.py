@@ -355,7 +355,9 @@ def test_rows_that_all_differ_are_in_groups_of_their_own(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [10, 19, 25])
+@pytest.mark.parametrize(
+    "n", [10, 19, 25, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 20))]
+)
 def test_an_update_in_two_parts_ends_like_one_at_once(n):
     def started():
         return Guided(update_every=10, random_state=0).start(X)

@@ -253,7 +253,7 @@ def test_edits_have_words(site: Any, kind: str) -> None:
         (Question("triplet", ids=("a", "b", "c")), 1, "Closer to C"),
         (Question("odd_one_out", ids=("a", "b", "c")), 2, "number 3"),
         (Question("odd_one_out", ids=("a", "b", "c")), -1, "all alike"),
-        (Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 1, 2)), 1, "group 2"),
+        (Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 1, 2)), 1, "group on card 2"),
     ],
 )
 def test_answers_have_words_without_the_names_that_people_do_not_see(

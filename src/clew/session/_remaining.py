@@ -51,21 +51,6 @@ class Remaining(NamedTuple):
         minutes = f"{self.minutes[0]:.0f} minutes" if self.minutes[0] >= 1.5 else "a minute"
         return f"{text}, {minutes}"
 
-    def at_least(self, n: int) -> Remaining:
-        """Raise the estimate and the ends of its range, as quality is not known before.
-
-        Parameters
-        ----------
-        n : int
-            The least number of questions.
-
-        Returns
-        -------
-        Remaining
-        """
-        median, low, high, _ = self
-        return Remaining(max(median, n), max(low, n), max(high, n))
-
     def in_minutes(self, seconds: float) -> Remaining:
         """Add the minutes, from the seconds that a question takes.
 
@@ -104,6 +89,7 @@ def remaining_of(
     jaccard: float,
     coefficients: Sequence[float] = COEFFICIENTS,
     span: Sequence[float] = RANGE,
+    least: int = 0,
 ) -> Remaining | None:
     """Estimate the questions left from how sure the groups of the items are.
 
@@ -117,6 +103,8 @@ def remaining_of(
         Estimated Jaccard index of groups and people.
     coefficients, span : sequence of float
         Of the regression, and log factors to the ends of the range.
+    least : int
+        Questions that are left in any case: until there are enough random checks.
 
     Returns
     -------
@@ -128,7 +116,7 @@ def remaining_of(
     features = features_of(n_items, n_answers, unresolved, jaccard)
     log_share = float(np.dot(coefficients, (1.0, *features)))
     low, middle, high = (
-        max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), 0)
+        max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), least)
         for by in (span[0], 0.0, span[1])
     )
     return Remaining(middle, low, high)

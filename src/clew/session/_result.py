@@ -255,10 +255,10 @@ def _quality_and_remaining(
     quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        remaining = remaining_of(n_in_groups, n_answers[0], unresolved, quality.jaccard.value)
-    if remaining is not None and loop.check_every and quality.n_checks < LEAST_CHECKS:
         missing = LEAST_CHECKS - quality.n_checks
-        remaining = remaining.at_least((missing - 1) * loop.check_every + 1)
+        least = max((missing - 1) * loop.check_every + 1, 0) if loop.check_every else 0
+        jaccard = quality.jaccard.value
+        remaining = remaining_of(n_in_groups, n_answers[0], unresolved, jaccard, least=least)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)
     return quality if quality.n_checks >= LEAST_CHECKS else None, remaining

@@ -76,8 +76,9 @@ def test_principal_components_lose_no_groups_but_those_of_flags_that_they_leave_
 @pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 4, 6, 8])
 @pytest.mark.parametrize("n_columns", [3, 5, 10])
-def test_tight_groups_are_no_flags(n_groups, n_columns):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+def test_tight_groups_are_no_flags(n_groups, n_columns, seed):
+    rng = np.random.default_rng(seed)
     center = rng.normal(size=(n_groups, n_columns))
     for size in (6, 20, 100):
         X = size * center[rng.integers(0, n_groups, 400)] + rng.normal(size=(400, n_columns))

@@ -137,10 +137,10 @@ def log_likelihood_in_groups(groups: Groups, answers: Constraints) -> float:
     model = AnswerModel(answers)
     error = float(np.mean([one.error.mean() for one in groups.partitions]))
     of_each = (one.habits for one in groups.partitions)
-    wavering, openness, leaning = (np.mean(of, axis=0) for of in zip(*of_each, strict=True))
+    wavering, openness, bias = (np.mean(of, axis=0) for of in zip(*of_each, strict=True))
     outcomes = model.outcomes(groups.probabilities[model.row_of_end])
     outcomes = model.of_chosen(outcomes, openness)
-    habits = Habits(wavering, np.ones_like(openness), leaning)
+    habits = Habits(wavering, np.ones_like(openness), bias)
     found = []
     for factor in ERROR_FACTORS:
         rates = np.full(model.n_annotators, min(factor * error, SETTINGS.error_bounds[1]))

@@ -36,9 +36,9 @@ WAVERING_PRIOR = 0.5, 20.0
 #: Answers by which the share of open questions is shrunk to that of others, the least openness, and
 #: the weight of the evidence of the choice.
 OPEN_PRIOR, LEAST_OPENNESS, WEIGHT_OF_CHOICE = 10.0, 0.02, 0.9
-#: Number of errors by which leanings are shrunk to 1, and bounds of error rates with them.
-LEANING_PRIOR, BOUNDS_OF_LEANING = 2.0, (0.003, 0.9)
-#: Nats that two rates must gain over one, and further ones with which half of a leaning is used.
+#: Number of errors by which biases are shrunk to 1, and bounds of error rates with them.
+BIAS_PRIOR, BIASED_BOUNDS = 2.0, (0.003, 0.9)
+#: Nats that two rates must gain over one, and further ones with which half of a bias is used.
 LEAST_GAIN, HALF_GAIN = 3.0, 6.0
 #: Right answers about pairs of either outcome in the prior of higher rates than one rate for all
 #: would be: else a few large groups, in which most pairs are missed, explain all answers.
@@ -58,8 +58,8 @@ class Habits(NamedTuple):
     openness: Floats
     """How probable open questions are beside the rest, relative to questions about random rows that
     are as near; 1 for pairs, and where people say don't-know."""
-    leaning: Floats
-    """Factors of everybody's error rate for pairs of one group, and of two, (2,).
+    bias: Floats
+    """Response bias: factors of all error rates for pairs of one group, and of two, (2,).
 
     Whoever says "different" in doubt misses many of the few pairs of one group, and is wrong about
     few pairs in all. With one rate, each miss would be strong evidence and split a group.
@@ -132,18 +132,13 @@ class AnswerModel:
 
     def likelihoods(self, error: Floats, habits: Habits | None = None) -> list[Floats]:
         """Probability of each answer given each outcome, by kind."""
-        found: list[Floats] = []
-        wavering, openness, leaning = habits or self.first_habits
-        for at, table in enumerate(self.tables):
-            kind = table.kind
-            if kind == "pair":  # of two answers, not three labels
-                rate, is_slip = _slips(table, error)
-                rate = np.clip(rate[:, None] * leaning, *BOUNDS_OF_LEANING)
-                found.append(np.where(is_slip, rate, 1 - rate))
-                continue
+        wavering, openness, bias = habits or self.first_habits
+        found = [self._of_pairs(error, bias)]
+        for at, table in enumerate(self.tables[1:], 1):
             matrices = np.stack([self._matrix(at, float(e), float(wavering[at])) for e in error])
-            chosen = np.where(self._is_open[at], openness[at], 1.0)
-            found.append(matrices[table.annotators, :, table.answer_index] * chosen)
+            of_answers = matrices[table.annotators, :, table.answer_index]
+            of_answers *= np.where(self._is_open[at], openness[at], 1.0)
+            found.append(of_answers)
         return found
 
     def first_likelihoods(
@@ -201,14 +196,14 @@ class AnswerModel:
     ) -> Habits:
         """Estimate habits.
 
-        Openness needs the memberships of all rows, and leaning the error rates; else they are 1.
+        Openness needs the memberships of all rows, and bias the error rates; else they are 1.
         """
-        openness, leaning = np.ones(len(self.tables)), np.ones(2)
+        openness, bias = np.ones(len(self.tables)), np.ones(2)
         if memberships is not None:
             openness = self._openness(outcomes, likelihoods, memberships)
         if error is not None:
-            leaning = self._leaning(outcomes, likelihoods, error)
-        return Habits(self._wavering(outcomes, likelihoods), openness, leaning)
+            bias = self._bias(outcomes, likelihoods, error)
+        return Habits(self._wavering(outcomes, likelihoods), openness, bias)
 
     def _wavering(self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]) -> Floats:
         found = np.zeros(len(self.tables))
@@ -222,19 +217,19 @@ class AnswerModel:
                 found[at] = (a + known[is_unknown].sum()) / (a + b + known.sum())
         return found
 
-    def _leaning(
+    def _bias(
         self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats], error: Floats
     ) -> Floats:
         table, joint = self.tables[0], outcomes[0] * likelihoods[0]
         if len(np.unique(table.answers)) < 2:
             return np.ones(2)
         joint *= (table.weights / np.maximum(joint.sum(axis=1), 1e-12))[:, None]
-        rate, is_slip = _slips(table, error)
-        n_slips = (joint * is_slip).sum(axis=0)
+        rate, is_wrong = self._errors_of_pairs(error)
+        n_wrong = (joint * is_wrong).sum(axis=0)
         expected, total = rate @ joint, joint.sum(axis=0)
-        found = (LEANING_PRIOR + n_slips) / (LEANING_PRIOR + expected)
-        each = xlogy(n_slips, n_slips) - xlogy(n_slips, expected)
-        each += xlogy(total - n_slips, total - n_slips) - xlogy(total - n_slips, total - expected)
+        found = (BIAS_PRIOR + n_wrong) / (BIAS_PRIOR + expected)
+        each = xlogy(n_wrong, n_wrong) - xlogy(n_wrong, expected)
+        each += xlogy(total - n_wrong, total - n_wrong) - xlogy(total - n_wrong, total - expected)
         gain = max(float(each.sum()) - LEAST_GAIN, 0.0)
         return np.asarray(found ** (gain / (gain + HALF_GAIN)))
 
@@ -263,9 +258,9 @@ class AnswerModel:
         return float(total)
 
     def log_prior(self, error: Floats, habits: Habits) -> float:
-        """Log prior of such a leaning, beside that of one rate."""
+        """Log prior of the bias, beside that of one rate for pairs of one group and of two."""
         rate = float(np.minimum(error, 1 - error).mean())
-        of_kinds = np.clip(rate * habits.leaning, *BOUNDS_OF_LEANING)
+        of_kinds = np.clip(rate * habits.bias, *BIASED_BOUNDS)
         return RIGHT_PRIOR * float(np.minimum(np.log1p(-of_kinds) - np.log1p(-rate), 0).sum())
 
     def _share_of_open(self, at: int, memberships: Floats) -> float:
@@ -341,24 +336,27 @@ class AnswerModel:
 
     def evidence(self, labels: Labels, error: Floats, habits: Habits) -> Floats:
         """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""
-        n_groups = int(labels.max()) + 1
+        n_groups, table = int(labels.max()) + 1, self.tables[0]
         total = np.zeros((n_groups, n_groups))
-        for table, of_pairs in zip(self.tables, self.likelihoods(error, habits), strict=True):
-            if table.kind == "pair":
-                odds = np.log(of_pairs[:, 0] / of_pairs[:, 1]) * table.weights
-                first, second = labels[table.rows].T
-                np.add.at(total, (first, second), odds)
+        same, apart = self._of_pairs(error, habits.bias).T
+        np.add.at(total, tuple(labels[table.rows].T), np.log(same / apart) * table.weights)
         return total + total.T
 
+    def _of_pairs(self, error: Floats, bias: Floats) -> Floats:
+        """Probability of each answer about a pair by outcome: of two answers, not three labels."""
+        rate, is_wrong = self._errors_of_pairs(error)
+        rate = np.clip(rate[:, None] * bias, *BIASED_BOUNDS)
+        return np.where(is_wrong, rate, 1 - rate)
 
-def _slips(table: AnswerTable, error: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Error rate of each answer about a pair, (m,), and whether it is wrong by outcome, (m, 2).
+    def _errors_of_pairs(self, error: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Error rate of each answer about a pair, (m,), and whether it is wrong by outcome, (m, 2).
 
-    Those who swap the answers are wrong if they give the right one.
-    """
-    own = error[table.annotators]
-    says_same = (table.answers == SAME) ^ (own > 0.5)
-    return np.minimum(own, 1 - own), np.column_stack([~says_same, says_same])
+        Those who swap the answers are wrong if they give the right one.
+        """
+        table = self.tables[0]
+        own = error[table.annotators]
+        says_same = (table.answers == SAME) ^ (own > 0.5)
+        return np.minimum(own, 1 - own), np.column_stack([~says_same, says_same])
 
 
 def ties(
