@@ -16,6 +16,7 @@ from clew.answers import DONT_KNOW, Answer, Edit, Question, Retraction, new_id, 
 from clew.store.base import Logged
 from clew.web.api import edits
 from clew.web.pages.drawing import said
+from clew.web.pages.review import _of_pair
 from clew.worker import Worker
 
 
@@ -250,8 +251,8 @@ def test_edits_have_words(site: Any, kind: str) -> None:
 @pytest.mark.parametrize(
     ("question", "value", "words"),
     [
-        (Question("triplet", ids=("a", "b", "c")), 1, "Closer to C"),
-        (Question("odd_one_out", ids=("a", "b", "c")), 2, "number 3"),
+        (Question("triplet", ids=("a", "b", "c")), 1, "1 is closer to 3"),
+        (Question("odd_one_out", ids=("a", "b", "c")), 2, "3 is the odd one out"),
         (Question("odd_one_out", ids=("a", "b", "c")), -1, "all alike"),
         (Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 1, 2)), 1, "group on card 2"),
     ],
@@ -282,3 +283,20 @@ def test_dont_knows_tell_nothing_of_the_error_of_people(doubted: Any, client: An
     site.store.append([*drop, *unsure])
     assert site.store.counts().n_answers == 22
     assert errors() == ["–"]
+
+
+def test_an_item_may_have_the_name_of_a_text() -> None:
+    question = Question("odd_one_out", ids=("same", "which_of", "strangers"))
+    for value, words in enumerate(("1 is", "2 is", "3 is")):
+        assert said(Logged(1, Answer(question, value, "Ann", id=new_id(), at=now()))).startswith(
+            words
+        )
+
+
+def test_a_link_of_a_chain_says_what_its_answer_says_of_these_two() -> None:
+    picked = Answer(Question("which_of", ids=("a", "b", "c", "d"), parts=(1, 1, 2)), 1, "Ann")
+    logged = Logged(1, picked)
+    assert _of_pair(logged, "c", "a") == {"is_same": True, "said": "same"}
+    assert _of_pair(logged, "a", "b") == {"is_same": False, "said": "different"}
+    assert _of_pair(logged, "x", "b") == {}
+    assert _of_pair(Logged(1, Edit("merge", ("a", "b"), ("c",), "Ann")), "a", "b") == {}

@@ -193,10 +193,10 @@ def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
     features, columns = counted(X.shape[1], "feature"), counted(n_used, "column")
     notes.append(f"{path}: {len(X):,} rows{ids}; {features} from {columns}")
     notes += [f"  {line}" for line in recipe.describe().splitlines()]
-    if table.ids is None and (names := _maybe_ids(table.frame, recipe.columns_)):
+    if table.ids is None and (name := _maybe_ids(table.frame, recipe.columns_)):
         notes.append(
-            f"  rows are called by their numbers, from 0; if {names[0]!r} holds their ids, add "
-            f"--id-column {shlex.quote(names[0])}"
+            f"  rows are called by their numbers, from 0; if {name!r} holds their ids, add "
+            f"--id-column {shlex.quote(name)}"
         )
     rows = Rows.without_columns(X, table.ids, notes, is_scaled=recipe.standardizes_)
     is_square = table.frame.shape[0] == table.frame.shape[1]
@@ -206,13 +206,14 @@ def from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
     return rows._replace(frame=table.frame, columns=recipe.columns_)
 
 
-def _maybe_ids(frame: pd.DataFrame, columns: Sequence[ColumnUse]) -> list[str]:
-    """Name columns with another value in each row that are not used, and then the first one."""
-    unused = {one.name for one in columns if one.use == "dropped" and one.note != "row numbers"}
-    first = {one.name for one in columns[:1] if one.use == "text"}
-    parts = ((str(name), each) for name, each in frame.items() if str(name) in unused | first)
-    found = [name for name, each in parts if each.is_unique and each.notna().all()]
-    return sorted(found, key=lambda name: name in first)
+def _maybe_ids(frame: pd.DataFrame, columns: Sequence[ColumnUse]) -> str | None:
+    """Name a column that may hold ids: all values differ, and it is not used, or a first text."""
+    names = [one.name for one in columns if one.use == "dropped" and one.note != "row numbers"]
+    names += [one.name for one in columns[:1] if one.use == "text"]
+    values = {str(name): each for name, each in frame.items()}
+    return next(
+        (name for name in names if values[name].is_unique and values[name].notna().all()), None
+    )
 
 
 def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:

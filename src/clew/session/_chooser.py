@@ -97,11 +97,11 @@ class Chooser:
         self.barred = Barred(frozenset(), frozenset(), ())
         self.edits: list[RowEdit] = []
         self.rules: list[Rule] = []
-        self._every, self._seed = check_every, seed
+        self.check_every, self._seed = check_every, seed
 
     def with_items(self, items: Items, strategy: Strategy) -> Chooser:
         """Return a model of other items, which has learned nothing yet."""
-        return Chooser(items, strategy, self._every, self._seed, self._model, self._n_examples)
+        return Chooser(items, strategy, self.check_every, self._seed, self._model, self._n_examples)
 
     def learn(
         self, log: SessionLog, checks: dict[Key, Check], budget_s: float | None = None
@@ -181,7 +181,7 @@ class Chooser:
 
     def is_check_due(self, n_asked: int) -> bool:
         """Return whether the next question is a random check."""
-        return self._every is not None and n_asked % self._every == self._every - 1
+        return self.check_every is not None and n_asked % self.check_every == self.check_every - 1
 
     def settled(self) -> GuidedResult | None:
         """Fit `GuidedClustering` to the items and all answers, once for the same answers."""
@@ -261,12 +261,12 @@ class Chooser:
         if is_pair and self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
             question = Question("pair", check.pair, origin="random", check=check.probability)
             return [Chosen(question, check)]
-        every = self._every or RULE_CHECK_EVERY
+        every = self.check_every or RULE_CHECK_EVERY
         if is_pair and self.rules and len(asked) % every == every // 2:
             drawn = draw_rule_check(self.rules, asked, self._seed)
             if drawn is not None and self.barred.allows(drawn):
                 return [Chosen(drawn, None)]
-        n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
+        n_before = n if self.check_every is None else every - 1 - len(asked) % every
         questions = self.strategy.ask(
             min(n, max(n_before, 1)),
             pending=pending,
@@ -277,7 +277,7 @@ class Chooser:
         return [Chosen(question, None) for question in questions]
 
     def _drawn(self, asked: set[Key]) -> Check | None:
-        assert self._every is not None
+        assert self.check_every is not None
         labels = self.barred.without(self.strategy.labels())
         found = self.pairs(labels)
         locked: set[Key] = {
@@ -292,7 +292,7 @@ class Chooser:
             labels[found.rows],
             found.rows,
             asked | locked,
-            number=(len(asked) + 1) // self._every,
+            number=(len(asked) + 1) // self.check_every,
             n_answers=len(self.strategy.answers),
             seed=self._seed,
         )

@@ -101,7 +101,6 @@ class Loop:
         self.items, self.queue = items, queue
         self.log = SessionLog(items.ids)
         self.checks: dict[Key, Check] = {}
-        self.check_every = check_every
         self._chooser = Chooser(items, strategy, check_every, seed, model, n_examples)
         self._ahead: list[Chosen] = []
         self._background = background
@@ -111,6 +110,11 @@ class Loop:
     def _make_locks(self) -> None:
         self.recording, self._modeling = threading.RLock(), threading.RLock()
         self._worker: threading.Thread | None = None
+
+    @property
+    def check_every(self) -> int | None:
+        """Number of questions of which one is a random check; None if none is."""
+        return self._chooser.check_every
 
     @contextmanager
     def model(self) -> Iterator[Chooser]:

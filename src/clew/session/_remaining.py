@@ -89,7 +89,7 @@ def remaining_of(
     jaccard: float,
     coefficients: Sequence[float] = COEFFICIENTS,
     span: Sequence[float] = RANGE,
-    least: int = 0,
+    least: Sequence[int] = (0, 0, 0),
 ) -> Remaining | None:
     """Estimate the questions left from how sure the groups of the items are.
 
@@ -103,8 +103,8 @@ def remaining_of(
         Estimated Jaccard index of groups and people.
     coefficients, span : sequence of float
         Of the regression, and log factors to the ends of the range.
-    least : int
-        Questions that are left in any case: until there are enough random checks.
+    least : sequence of int
+        Least low end, median and high end: the questions until there are enough random checks.
 
     Returns
     -------
@@ -116,8 +116,8 @@ def remaining_of(
     features = features_of(n_items, n_answers, unresolved, jaccard)
     log_share = float(np.dot(coefficients, (1.0, *features)))
     low, middle, high = (
-        max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), least)
-        for by in (span[0], 0.0, span[1])
+        max(round(n_items * (float(np.exp(log_share + by)) - OFFSET)), floor)
+        for by, floor in zip((span[0], 0.0, span[1]), least, strict=True)
     )
     return Remaining(middle, low, high)
 

@@ -255,9 +255,10 @@ def _quality_and_remaining(
     quality = quality_of(checks, expected, error, is_estimated=is_estimated, n_answers=n_answers)
     remaining = None
     if is_estimated:
-        missing = LEAST_CHECKS - quality.n_checks
-        least = max((missing - 1) * loop.check_every + 1, 0) if loop.check_every else 0
-        jaccard = quality.jaccard.value
+        jaccard, every, least = quality.jaccard.value, loop.check_every, (0, 0, 0)
+        if every is not None and (missing := LEAST_CHECKS - quality.n_checks) > 0:
+            most = missing * every  # the next check is one of the next `every` questions
+            least = (most - every, most - every // 2, most)
         remaining = remaining_of(n_in_groups, n_answers[0], unresolved, jaccard, least=least)
     if remaining is not None and (seconds := loop.seconds_of_answer()) is not None:
         remaining = remaining.in_minutes(seconds)

@@ -178,8 +178,8 @@ N_DIMENSIONS = 50
 N_NEIGHBORS = 5
 #: Share of the distance between two items of one group, about which the model is sure.
 WITHIN = 0.5
-#: Radius of the disk of a group that is too narrow, as a share of the distance of the next one's
-#: middle; and the angle between items that are at one place, of a sunflower.
+#: Radius of the disk of a group whose items are drawn on one dot, as a share of the distance to the
+#: nearest group's median; and the angle between items at one place, of a sunflower.
 DISK, GOLDEN_ANGLE = 0.3, np.pi * (3 - np.sqrt(5))
 
 

@@ -38,15 +38,16 @@ WAVERING_PRIOR = 0.5, 20.0
 OPEN_PRIOR, LEAST_OPENNESS, WEIGHT_OF_CHOICE = 10.0, 0.02, 0.9
 #: Number of errors by which biases are shrunk to 1, and bounds of error rates with them.
 BIAS_PRIOR, BIASED_BOUNDS = 2.0, (0.003, 0.9)
-#: Nats that two rates must gain over one, and further ones with which half of a bias is used.
+#: Nats that rates of the two outcomes must gain over those of the annotators, and further ones with
+#: which half of a bias is used.
 LEAST_GAIN, HALF_GAIN = 3.0, 6.0
-#: Right answers about pairs of either outcome in the prior of higher rates than one rate for all
-#: would be: else a few large groups, in which most pairs are missed, explain all answers.
+#: Pseudo-count of right answers that penalizes an outcome's rate above the common one: else a few
+#: large groups, in which most pairs are missed, explain all answers.
 RIGHT_PRIOR = 60.0
 
 
 class Habits(NamedTuple):
-    """How people answer and choose questions about three rows, by kind, (n_kinds,).
+    """How people answer and choose questions; by kind, (n_kinds,), but for the bias.
 
     Where nobody says don't-know, questions may have been chosen so that there is an answer: most
     triplets of data sets with labels are two rows of one group and one of another. If any answer
@@ -351,7 +352,7 @@ class AnswerModel:
     def _errors_of_pairs(self, error: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Error rate of each answer about a pair, (m,), and whether it is wrong by outcome, (m, 2).
 
-        Those who swap the answers are wrong if they give the right one.
+        Annotators with rates above .5 swap answers; theirs are inverted.
         """
         table = self.tables[0]
         own = error[table.annotators]

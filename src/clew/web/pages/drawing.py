@@ -17,7 +17,7 @@ from clew.store.base import Logged
 from clew.web.accounts import Person, needs, person_of
 from clew.web.asking import logged_json
 from clew.web.results import model_of
-from clew.web.words import say, strings, strings_of
+from clew.web.words import say, strings_of
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
@@ -109,13 +109,11 @@ def said(logged: Logged) -> str:
     if isinstance(value, list):
         n = len(value)
         return say("history.said.strangers", n=n) if n else say("history.said.all_belong")
-    key = f"history.said.{value}"
-    if key in strings() or not isinstance(entry, Answer):
-        return say(key)
-    if entry.question.kind == "triplet":
-        return say(f"answer.closer.{'BC'[entry.value]}")
-    is_group = entry.question.kind == "which_of"
-    return say("history.said.group" if is_group else "history.said.pick", n=entry.value + 1)
+    if not isinstance(entry, Answer) or entry.question.kind == "pair" or entry.value < 0:
+        return say(f"history.said.{value}")
+    kind = entry.question.kind
+    first = 2 if kind == "triplet" else 1  # as the items stand on the page, not as cards were mixed
+    return say(f"history.said.{kind}", n=entry.value + first)
 
 
 def when(at: str) -> str:

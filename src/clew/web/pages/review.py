@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from clew.answers import Answer
+from clew.answers import SAME, Answer, expand
 from clew.exports import Doubt
-from clew.store.base import Store
+from clew.store.base import Logged, Store
 from clew.web.accounts import StoreOf
 from clew.web.asking import PresenterOf
 from clew.web.pages.drawing import ReviewerAt, draw, told
@@ -47,9 +48,13 @@ def review(
         say("review.contradiction" if doubt.chain else "review.unlikely"),
         person,
         cases=[_case(one) for one in doubts],
-        case=answer,
+        case=answer | (_of_pair(doubt.logged, chain[0], chain[-1]) if doubt.chain else {}),
         chain=[items[one] for one in chain if one in items],
-        links=[told(link) for link in links if link is not None],
+        links=[
+            told(link) | _of_pair(link, one, other)
+            for link, (one, other) in zip(links, pairwise(chain), strict=False)
+            if link is not None
+        ],
         fixes=_fixes(answer, person.name),
         is_own=answer["who"] == person.name,
         others=_others(store, doubt),
@@ -57,6 +62,19 @@ def review(
         names=results.names() | {-1: title_of(-1)},
         later=doubts[(at + 1) % len(doubts)].entry.id,
     )
+
+
+def _of_pair(logged: Logged, one: str, other: str) -> dict[str, Any]:
+    """Return what an answer of any kind says of two items of a chain; nothing of an edit."""
+    entry = logged.entry
+    if not isinstance(entry, Answer):
+        return {}
+    ids = entry.question.ids or ()
+    for i, j, value, _ in expand(entry):
+        if {str(ids[i]), str(ids[j])} == {one, other}:
+            name = "same" if value == SAME else "different"
+            return {"is_same": value == SAME, "said": say(f"history.said.{name}")}
+    return {}
 
 
 def _case(doubt: Doubt) -> dict[str, Any]:
