@@ -132,7 +132,8 @@ def test_a_tiny_study_runs() -> None:
     results = Results(tiny)
     for name, cell in (("pk_odd", Cell(64)), ("restaurant", Cell("all"))):
         assert -0.5 <= results.values(name, cell, GUIDED)[0] <= 1
-    assert results.values("pk_odd", Cell(64), GUIDED, "accuracy")[0] > 0.4
+    # Of 64 answers of which a third are guessed, features tell more: groups alone are at chance.
+    assert results.values("pk_odd", Cell(64), study.GUIDED_X, "accuracy")[0] > 0.5
     assert results.values("pk_odd", Cell(64), study.SPACE, "log_loss")[0] < 2
     assert "ari_ward" in results.frame
 

@@ -118,7 +118,8 @@ def test_an_average_of_unlike_halves_is_not_one_group() -> None:
 
 
 def test_probabilities_of_numbers_follow_the_best_partition_of_each() -> None:
-    found = _probabilities_of_numbers([(8, -40.0), (2, -80.0), (8, -20.0), (2, -60.0), (3, 0.0)])
+    energies = [(8, -40.0), (2, -80.0), (8, -20.0), (2, -60.0), (3, 0.0)]
+    found = _probabilities_of_numbers([(*one, -5.0) for one in energies])
     assert list(found) == [2, 3, 4, 5, 6, 7, 8]
     assert sum(found.values()) == pytest.approx(1)
     assert found[2] / found[3] == pytest.approx(np.exp(-60 * 0.07) * 3 / 2)
@@ -126,6 +127,8 @@ def test_probabilities_of_numbers_follow_the_best_partition_of_each() -> None:
     share = np.log(5 / 3) / np.log(8 / 3)  # the energy of 5 groups is interpolated
     assert found[5] / found[3] == pytest.approx(np.exp(-20 * 0.07 * share) * 3 / 5)
     assert range_of_numbers(found) == (3, 7)
+    told = _probabilities_of_numbers([(8, -20.0, -21.0), (3, 0.0, -5.0)])  # 16 nats of answers
+    assert told[8] / told[3] == pytest.approx(np.exp(-20 * 0.07 - 10 * 0.1) * 3 / 8)
     assert range_of_numbers({3: 1.0}) == (3, 3)
     assert range_of_numbers({2: 0.02, 3: 0.94, 4: 0.04}) == (3, 3)
 

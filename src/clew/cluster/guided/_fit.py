@@ -44,7 +44,7 @@ from clew.cluster.guided._result import (
     alternatives_of,
     warn_of_reversed_answers,
 )
-from clew.cluster.guided._search import ROUNDS, TEMPER, Groups, continue_groups, fit_groups
+from clew.cluster.guided._search import ROUNDS, TEMPERS, Groups, continue_groups, fit_groups
 from clew.cluster.guided._smoothers import ShareSmoother
 from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
 from clew.cluster.guided._unconstrained import groups_without_answers, n_different_rows
@@ -463,7 +463,7 @@ class _Fitting:
         others = [one.labels for one in groups.partitions] if is_open else []
         n_clusters, odds = groups.probabilities.shape[1], numbers
         if groups.freer is not None and implied is None:
-            lead = TEMPER * (groups.freer.energy - groups.partitions[0].energy)
+            lead = TEMPERS[0] * (groups.freer.energy - groups.partitions[0].energy)
             odds = {n_clusters: 1.0, groups.freer.n_clusters: float(np.exp(min(lead, 50.0)))}
             others.append(groups.freer.labels)
         names = [
