@@ -132,7 +132,7 @@ def test_a_tiny_study_runs() -> None:
     results = Results(tiny)
     for name, cell in (("pk_odd", Cell(64)), ("restaurant", Cell("all"))):
         assert -0.5 <= results.values(name, cell, GUIDED)[0] <= 1
-    # Of 64 answers of which a third are guessed, features tell more: groups alone are at chance.
+    # Where a third of 64 answers are guessed, groups without features predict no more than guesses.
     assert results.values("pk_odd", Cell(64), study.GUIDED_X, "accuracy")[0] > 0.5
     assert results.values("pk_odd", Cell(64), study.SPACE, "log_loss")[0] < 2
     assert "ari_ward" in results.frame
