@@ -120,6 +120,29 @@ def test_every_reader_has_the_same_groups_and_doubts(here):
     assert len(rows((here / "d.csv").read_text())) >= facts["doubtful"]
 
 
+def test_a_file_of_texts_has_the_groups_of_its_project(here):
+    random = np.random.default_rng(0)
+    words = [f"{a}{b}" for a in "bdfgk" for b in "aeiou"]
+    topics = [words[:8], words[8:16], words[16:]]
+    kind = random.integers(0, 3, 45)
+    lines = [" ".join([f"item{at}", *random.choice(topics[k], 4)]) for at, k in enumerate(kind)]
+    (here / "t.txt").write_text("\n".join(lines))
+    answers = "id_i,id_j,answer\n" + "\n".join(
+        f"{lines[i]},{lines[j]},{'same' if kind[i] == kind[j] else 'different'}"
+        for i, j in random.permuted(np.tile(np.arange(45), (30, 1)), axis=1)[:, :2]
+    )
+    (here / "a.csv").write_text(answers)
+    assert clew("group", "t.txt", "--constraints", "a.csv", "-o", "g.csv").exit_code == 0
+    assert clew("init", "p", "--from", "t.txt").exit_code == 0
+    assert clew("import", "answers", "a.csv", "-p", "p").exit_code == 0
+    assert clew("group", "-p", "p", "-o", "h.csv").exit_code == 0
+    of_file, of_project = (rows((here / name).read_text()) for name in ("g.csv", "h.csv"))
+    columns = "id", "group", "confidence"
+    assert [[one[c] for c in columns] for one in of_file] == [
+        [one[c] for c in columns] for one in of_project
+    ]
+
+
 @pytest.mark.slow
 def test_doubts_about_imported_answers_name_the_line_of_the_file_and_no_time(project, here):
     (here / "one.csv").write_text("id_i,id_j,answer,who\nc0,c1,same,ann\nb0,c0,same,eve\n")

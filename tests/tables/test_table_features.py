@@ -169,6 +169,17 @@ def test_gaps_do_not_hide_the_groups_of_a_table():
     assert adjusted_rand_score(wine.target, model.labels_) > 0.8
 
 
+def test_dates_of_new_rows_are_read_in_every_form_that_can_be_told():
+    german = pd.DataFrame({"when": [f"{day:02}.05.2024" for day in range(1, 21)]})
+    mixed = german.replace({"when": {"07.05.2024": "2024-05-07", "08.05.2024": "2024/05/08"}})
+    recipe = TableFeatures(standardize=False).fit(german)
+    np.testing.assert_array_equal(recipe.transform(mixed), recipe.transform(german))
+    np.testing.assert_array_equal(recipe.fit_transform(mixed), recipe.transform(german))
+    for value in ("5/1/2024", "soon"):
+        with pytest.raises(InvalidDataError, match=rf"'when' held only dates in fit.*'{value}'"):
+            recipe.transform(pd.DataFrame({"when": ["01.05.2024", value]}))
+
+
 def test_dates_keep_their_distances(fitted):
     X = fitted.transform(MIXED)
     stamp = X[:, list(fitted.get_feature_names_out()).index("stamp")]
@@ -223,6 +234,7 @@ def test_dates_of_any_form(values, note):
     ("column", "words"),
     [
         ([*["1.5"] * 20, "x"], r"row 20, column 'a': 'x' is not a number"),
+        ([*["1.5.2024"] * 20, "31.2.2024", "?"], "row 20, column 'a': '31.2.2024' is not a date"),
         ([1.0, np.inf, 2.0], r"row 1, column 'a': inf is not a finite number"),
         ([1.0, 1.0, 1.0], "no column can be used as a feature .*the same value"),
     ],

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from clew._files import at_path, content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.features._computing import compute
 from clew.features._extractor import chosen_for_texts
-from clew.features._without_networks import tf_idf
 from clew.items import Item, LeftOut
 
 #: Endings of names of images that can be read.
@@ -44,8 +42,8 @@ class Texts(NamedTuple):
     """The text itself; its beginning and a checksum if it is longer than 120 characters."""
     texts: list[str]
     """The texts, without repeated ones."""
-    X: csr_array | NDArray[np.float64]
-    """TF-IDF of words, rows of norm 1, (n_texts, n_words); or what `model` computes."""
+    X: NDArray[np.float64]
+    """What `model` computes, (n_texts, n_features)."""
     n_repeated: int
     """Number of lines that repeat another line, and are left out."""
     model: str
@@ -273,7 +271,7 @@ def read_texts(
     encoding : str, default=None
         Encoding; None is UTF-8, or UTF-16 if the file begins like it.
     model : str, default="auto"
-        What computes the features; see `compute`. "tf-idf" is not reduced here.
+        What computes the features; see `compute`.
     cache : str or path-like, default=None
         A folder where what was computed is kept; see `compute`.
     n_jobs : int or None, default=None
@@ -309,16 +307,13 @@ def read_texts(
     ...     _ = path.write_text("a small brown bird\na large white bird\n")
     ...     texts = read_texts(path, model="tf-idf")
     >>> texts.ids, texts.X.shape
-    (['a small brown bird', 'a large white bird'], (2, 6))
+    (['a small brown bird', 'a large white bird'], (2, 1))
     """
     ids, texts, n_repeated = text_lines(path, encoding)
     name, note = chosen_for_texts() if model == "auto" else (model, f"by {model}")
+    items = [Item(str(at), "text", text=each) for at, each in enumerate(texts)]
     try:
-        if name == "tf-idf":
-            X: csr_array | NDArray[np.float64] = tf_idf(texts)
-        else:
-            items = [Item(str(at), "text", text=each) for at, each in enumerate(texts)]
-            X = compute(items, ".", model=name, cache=cache, n_jobs=n_jobs, callback=callback).X
+        X = compute(items, ".", model=name, cache=cache, n_jobs=n_jobs, callback=callback).X
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}: {error}") from error
     return Texts(ids, texts, X, n_repeated, name, note)

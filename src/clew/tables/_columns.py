@@ -14,7 +14,7 @@ from clew.exceptions import InvalidDataError
 
 Use = Literal["number", "date", "scale", "category", "spelling", "text", "dropped"]
 
-#: If at least this share of a column's values are numbers, the other values are errors.
+#: If at least this share of a column's values are numbers or dates, the other values are errors.
 MOSTLY = 0.9
 #: Free text has more words than this per value, on average.
 FEW_WORDS = 3.0
@@ -31,7 +31,7 @@ CODE_NAME = re.compile(
 LEADING_ZERO = re.compile(r"\s*0\d+\s*")
 #: Names that pandas gives to an index when it becomes a column.
 INDEX_NAME = re.compile(r"Unnamed: \d+(\.\d+)*|index|level_\d+")
-#: Tried in this order; the first that reads all values is used.
+#: The first of those that read most values is used.
 DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 AMBIGUOUS = ("%m/%d/%Y", "%d/%m/%Y")
 #: Only columns of such values are tried as dates, which takes time.
@@ -173,7 +173,7 @@ def _words_use(
     name: str, known: pd.Series, n_distinct: int, missing: str, max_categories: int
 ) -> ColumnUse:
     is_code = is_code_name(name) or bool(known.str.fullmatch(LEADING_ZERO).any())
-    if not is_code and (date_format := _date_format(known)) is not None:
+    if not is_code and (date_format := _date_format(name, known)) is not None:
         note = "read as month/day/year" if date_format == AMBIGUOUS[0] else ""
         note = "read as day/month/year" if date_format == AMBIGUOUS[1] else note
         return ColumnUse(name, "date", _with(note, missing), date_format)
@@ -320,37 +320,64 @@ def on_scale(column: pd.Series, steps: tuple[tuple[str, ...], ...]) -> pd.Series
     return words(column).str.casefold().map(numbers).astype(np.float64)
 
 
-def _date_format(known: pd.Series) -> str | None:
-    """Return the first format that reads all values, or None."""
-    if not known.head(10).str.fullmatch(DATE_LIKE).all():
+def _date_format(name: str, known: pd.Series) -> str | None:
+    """Return the format that reads most values, if nearly all are dates; refuse the others."""
+    if known.head(100).str.fullmatch(DATE_LIKE).mean() < MOSTLY:
         return None
-    for date_format in DATE_FORMATS:
-        parsed = pd.to_datetime(known, format=date_format, errors="coerce", utc=True)
-        if parsed.notna().all():
-            return date_format
-    return None
+    n_read = [_in_format(known, each).notna().sum() for each in DATE_FORMATS]
+    date_format = DATE_FORMATS[int(np.argmax(n_read))]
+    is_date = _dates(known, date_format).notna()
+    if is_date.mean() < MOSTLY:
+        return None
+    _refuse_others(name, known, is_date, "a date")
+    return date_format
+
+
+def _in_format(known: pd.Series, date_format: str) -> pd.Series:
+    return pd.to_datetime(known, format=date_format, errors="coerce", utc=True)
+
+
+def _dates(known: pd.Series, date_format: str) -> pd.Series:
+    """Read dates of a format, and those of others of which no day can be taken for a month."""
+    found = _in_format(known, date_format)
+    for other in DATE_FORMATS:
+        if other not in AMBIGUOUS and found.isna().any():
+            found = found.fillna(_in_format(known, other))
+    return found
 
 
 def _refuse_nearly_numbers(name: str, known: pd.Series) -> None:
     """Refuse a column of numbers with a few other values, rather than use it as categories."""
     is_number = pd.to_numeric(known, errors="coerce").notna()
-    if is_number.mean() < MOSTLY:
+    if is_number.mean() >= MOSTLY:
+        _refuse_others(name, known, is_number, "a number")
+
+
+def _refuse_others(name: str, known: pd.Series, is_one: pd.Series, what: str) -> None:
+    """Refuse a column of one kind of values, of which a few are of none."""
+    if is_one.all():
         return
-    row = int(known.index[int(np.argmin(is_number.to_numpy()))])
-    n_more = int((~is_number).sum()) - 1
+    row = int(known.index[int(np.argmin(is_one.to_numpy()))])
+    n_more = int((~is_one).sum()) - 1
     more = f" (and {n_more} more are not)" if n_more else ""
     raise BadCellError(
         row,
-        f"column {name!r}: {known[row][:40]!r} is not a number{more}, but all other values are; "
+        f"column {name!r}: {known[row][:40]!r} is not {what}{more}, but all other values are; "
         "correct it, leave the field empty if the value is unknown, or drop the column",
     )
 
 
-def days(column: pd.Series, date_format: str) -> pd.Series:
-    """Return dates as days since 1970-01-01, floats; NaN for missing values and other text."""
-    if date_format:
-        parsed = pd.to_datetime(column, format=date_format, errors="coerce", utc=True)
-    else:
+def days(name: str, column: pd.Series, date_format: str) -> pd.Series:
+    """Return dates as days since 1970-01-01, floats; NaN for missing values."""
+    if pd.api.types.is_datetime64_any_dtype(column):
         parsed = pd.to_datetime(column, utc=True)
+    else:
+        parsed = _dates(words(column), date_format or DATE_FORMATS[0])
+        is_other = (parsed.isna() & column.notna()).to_numpy()
+        if is_other.any():
+            other = str(column.iloc[int(np.argmax(is_other))])[:40]
+            raise InvalidDataError(
+                f"column {name!r} held only dates in fit, but holds another value now: {other!r}"
+            )
     since = parsed - pd.Timestamp(0, tz="UTC")
     return since.dt.total_seconds() / DAY

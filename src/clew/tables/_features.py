@@ -349,7 +349,7 @@ def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFra
     ready = {}
     for name, use, _, date_format, steps in columns:
         if use == "date":
-            ready[name] = days(frame[name], date_format)
+            ready[name] = days(name, frame[name], date_format)
         elif use == "number":
             ready[name] = floats(name, frame[name])
         elif use == "scale":
