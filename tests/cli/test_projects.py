@@ -144,6 +144,28 @@ def test_vectors_of_a_project(here):
     assert len(list((project.folder / "vectors").glob("*.npy"))) == 1
 
 
+@pytest.mark.parametrize("name", ["vectors", "distances"])
+def test_ids_and_numbers_make_a_project_without_a_folder(here, name):
+    values = np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    np.save("X.npy", values if name == "distances" else values + 1)
+    (here / "ids.txt").write_text("a\nb\nc\n")
+    assert clew("init", "p", f"--{name}", "X.npy", "--ids", "ids.txt").exit_code == 0
+    project = Project.open("p")
+    own = project.distances if name == "distances" else project.vectors
+    assert np.array_equal(own(["a", "b", "c"]), np.load("X.npy"))
+
+
+def test_what_looks_like_distances_is_not_taken_for_vectors(here):
+    np.save("D.npy", np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]]))
+    done = clew("init", "p", "--from", "D.npy")
+    assert done.exit_code == 1
+    assert "add --kind distances; if they are features, --kind vectors" in done.stderr
+    assert not (here / "p").exists()
+    assert clew("init", "p", "--from", "D.npy", "--kind", "vectors").exit_code == 0
+    done = clew("add", "D.npy", "-p", "p", "--vectors", "D.npy")
+    assert "name it with --distances" in done.stderr
+
+
 def test_distances_are_between_all_items(here):
     D = np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])
     np.savez("D.npz", D=D, ids=["a", "b", "c"])

@@ -454,6 +454,8 @@ def read_for(
     path: Path, options: Mapping[str, Any], words: Words, *, root: Path | None, cache: Path | None
 ) -> Collection:
     """Read a collection as the options say, with a progress bar."""
+    from clew._validation import seems_distances  # loads scikit-learn
+    from clew.cli._reading import LOOK
     from clew.collections import read_collection
 
     given = {name: options[name] for name in ("vectors", *OF_FILES)}
@@ -465,7 +467,15 @@ def read_for(
                                    "--distances")  # fmt: skip
         given |= {"kind": "vector", "distances": path}
     with words.bar("Reading files") as advance:
-        return read_collection(path, root=root, cache=cache, callback=advance, **given)
+        found = read_collection(path, root=root, cache=cache, callback=advance, **given)
+    if given["kind"] is None and seems_distances(found.vectors):
+        of_items = given["vectors"] is None
+        raise InvalidDataError(
+            f"{given['vectors'] or path} {LOOK}: if these are distances between the items, "
+            f"{'add --kind distances' if of_items else 'name it with --distances'}; if they are "
+            f"features, {'--kind vectors' if of_items else 'say with --kind what the items are'}"
+        )
+    return found
 
 
 def add_collection(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,6 +99,8 @@ def init(
 
         extractor(features)  # refuses an unknown name
     place = project if source is None else source
+    if source is None and not empty and not project.exists():
+        place, options = _of_vectors(project, options)
     if not place.exists() and not empty:
         raise click.UsageError(f"there is no folder {project}; name one, or a file with --from")
     if (project / ".clew" / "settings.toml").exists():
@@ -130,6 +132,15 @@ def init(
     words.say(f"made {folder}{then}")
     if options["as_json"]:
         click.echo(json.dumps(facts | {"project": str(project)}, ensure_ascii=False))
+
+
+def _of_vectors(project: Path, options: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """Take the rows of vectors or distances for items where there is no folder of them."""
+    if options["vectors"] is not None:
+        return options["vectors"], {**options, "vectors": None}
+    if options["distances"] is not None:
+        return options["distances"], {**options, "distances": None, "kind": "distances"}
+    return project, dict(options)
 
 
 @click.command()
