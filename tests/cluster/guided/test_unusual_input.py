@@ -263,6 +263,19 @@ def test_a_broken_row_does_not_set_the_units() -> None:
     assert adjusted_rand_score(y, found.labels_) > 0.85  # .36 without limits
 
 
+@pytest.mark.parametrize("value", [1e4, -999.0])
+def test_a_broken_value_leaves_the_number_of_groups(value):
+    y = np.arange(90) % 3
+    X = (
+        np.random.default_rng(1).normal(size=(90, 3))
+        + np.array([[0, 0, 0], [5, 5, 5], [10, 0, 5]])[y]
+    )
+    X[7, 0] = value
+    found = GuidedClustering(random_state=0).fit(X)
+    assert found.n_clusters_ == 3
+    assert adjusted_rand_score(y, found.labels_) > 0.9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "Ann"])
 def test_answers_that_were_read_twice_count_once(name):

@@ -65,7 +65,8 @@ N_LATTICE_ROWS, JITTER = 1_000, 0.29
 N_DECIMALS = 10
 #: Values farther from the median than so many interquartile ranges are broken, if at most this
 #: share of a column is, and its standard deviation is more than so many times that of the others.
-FARTHEST, MOST_BROKEN, LEAST_NARROWED = 10.0, 0.02, 2.0
+#: They are as if they were so many ranges from it, or as the farthest of the others.
+FARTHEST, MOST_BROKEN, LEAST_NARROWED, NEAREST_BROKEN = 10.0, 0.02, 2.0, 2.0
 #: Columns that differ from their most common value in fewer rows may be equal by accident.
 LEAST_UNCOMMON = 10
 
@@ -421,19 +422,22 @@ def _units_that_keep_zeros(X: Floats | csr_array, *, is_standardized: bool) -> U
 
 
 def _limits_of_values(X: Floats) -> Floats | None:
-    """Limits far from all but a few values of each column, if these few make most of its variance.
+    """Limits of each column, if values far from all others make most of its variance.
 
-    Broken rows and codes such as -999 leave the other rows no distance otherwise; beyond the limits
-    a row is far from all others still. None if there are no such columns.
+    Broken values and codes such as -999 leave the other rows no distance otherwise, and a group of
+    their own beside one of all the others. None if there are no such columns.
     """
     largest = float(np.abs(X).max(initial=0.0)) or 1.0  # no square overflows then
     X = X / largest
     low, middle, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
-    limits = middle + FARTHEST * np.array([[-1.0], [1.0]]) * (high - low)
-    are_few = ((limits[0] > X) | (limits[1] < X)).mean(axis=0) <= MOST_BROKEN
-    kept = np.clip(X, *limits)
-    is_less = kept.std(axis=0) < X.std(axis=0) / LEAST_NARROWED
-    is_cut = are_few & is_less & (high > low)
+    sides = np.array([[-1.0], [1.0]]) * (high - low)
+    first, last = middle + FARTHEST * sides
+    is_far = (first > X) | (last < X)
+    near = np.where(is_far, middle, X)
+    first, last = middle + NEAREST_BROKEN * sides
+    limits = np.array([np.minimum(first, near.min(axis=0)), np.maximum(last, near.max(axis=0))])
+    is_less = np.clip(X, *limits).std(axis=0) < X.std(axis=0) / LEAST_NARROWED
+    is_cut = (is_far.mean(axis=0) <= MOST_BROKEN) & is_less & (high > low)
     if not is_cut.any():
         return None
     return np.where(is_cut, largest * limits, np.array([[-np.inf], [np.inf]]))
