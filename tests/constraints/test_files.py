@@ -280,7 +280,7 @@ def test_lines_are_counted_through_quoted_line_ends(tmp_path):
     ("header", "message"),
     [
         ("kind,i,answer", "missing column 'j'"),
-        ("i,j", "missing column 'kind', 'answer'"),
+        ("i,j", "missing column 'answer'; the required columns are i and j"),
         ("kind,i,j,k,answer,wieght", "unknown column 'wieght': rename it to 'weight' or remove it"),
         ("kind,i,j,j,answer", "repeated column 'j'"),
         ("kind;i;k;answer", "missing column 'j'"),

@@ -66,7 +66,7 @@ class Commands(click.Group):
             for option in order:
                 has_value = isinstance(option, click.Option) and not option.is_flag
                 if has_value and not option.multiple and order.count(option) > 1:
-                    shown = max(option.opts, key=len)
+                    shown = " or ".join(one for one in option.opts if one.startswith("--"))
                     raise click.UsageError(f"{shown} is given {order.count(option)} times", own)
         return name, command, rest
 

@@ -374,12 +374,12 @@ def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
 
 
 def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...]) -> None:
-    missing = [name for name in ("kind", *items[:2], "answer") if name not in names]
+    missing = [name for name in (*items[:2], "answer", "kind") if name not in names]
     if missing:
         raise InvalidConstraintsError(
-            f"missing column {', '.join(map(repr, missing))}; the required columns are kind "
-            f"({', '.join((*N_ROWS, MOST_CENTRAL))}), i and j, or id_i and id_j, and answer; "
-            f"the given columns are {', '.join(map(repr, given))}. {OTHER_NAMES}"
+            f"missing column {missing[0]!r}; the required columns are i and j, or id_i and id_j, "
+            f"and answer, and unless all are about pairs kind ({', '.join((*N_ROWS, MOST_CENTRAL))}"
+            f"); the given columns are {', '.join(map(repr, given))}. {OTHER_NAMES}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
     if repeated:
