@@ -325,4 +325,4 @@ def test_out_of_memory_is_a_sentence(run, X, monkeypatch):
 def test_an_option_given_twice_is_refused(run, X):
     """The first of two files of answers was dropped in silence."""
     wrong = run(X, "--constraints", "a.csv", "--answers", "b.csv")
-    assert_refused(wrong, "--constraints is given 2 times", status=2)
+    assert_refused(wrong, "--constraints or --answers is given 2 times", status=2)
