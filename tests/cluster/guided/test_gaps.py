@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs, make_moons
 
 from clew import Constraints, GuidedClustering
 from clew._composition import graph_of
-from clew.cluster.guided._gaps import Gaps, Pieces
+from clew.cluster.guided._gaps import NEXT_TO_NONE, Gaps, PartsApart, Pieces
 from clew.metrics import adjusted_rand_score
 from clew.similarity import AdaptiveKNN
 
@@ -54,7 +54,7 @@ def test_parts_far_apart_are_counted_by_the_group_of_most_of_their_rows():
     two_joined[0] = 3  # a row that wrong answers moved
     np.testing.assert_array_equal(GAPS.parts.counts(two_joined), [2, 1, 1, 1])
     quarters = 4 * Y + np.arange(60) % 4
-    np.testing.assert_array_equal(GAPS.parts.counts(quarters), 0)
+    np.testing.assert_array_equal(GAPS.parts.counts(quarters), NEXT_TO_NONE)
 
 
 def test_gaps_tell_nothing_of_one_cloud_and_of_a_few_far_rows():
@@ -224,3 +224,24 @@ def test_nats_of_pieces_bound_the_number_of_partitions(n_pieces, n_groups, n_way
 def test_answers_about_near_rows_have_no_pieces():
     assert Pieces.of(chain(12, 5), LINES, np.array([[0, 1], [6, 8]]), np.ones(2)) is None
     assert Pieces.of(chain(12, 5), LINES, np.empty((0, 2), int), np.ones(0)) is None
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_two_wrong_answers_do_not_cut_groups_far_apart(seed):
+    """Nor do fragments count as finer groups: one wrong "different" made a group of its own."""
+    y, random = np.arange(90) % 3, np.random.default_rng(seed)
+    X = random.normal(size=(90, 3)) + np.array([[0, 0, 0], [5, 5, 5], [10, 0, 5]])[y]
+    rows = np.array([random.choice(90, 2, replace=False) for _ in range(12)])
+    is_same = y[rows[:, 0]] == y[rows[:, 1]]
+    is_same[np.flatnonzero(is_same)[:2]] = False
+    answers = Constraints(90, pairs=np.column_stack([rows, is_same]))
+    found = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(y, found.labels_) == 1
+
+
+def test_fragments_have_no_part_and_loose_rows_next_to_none():
+    parts = PartsApart(np.repeat([0, 1, -1], [6, 6, 3]), 1.0)
+    found = parts.counts(np.repeat([0, 1, 2, 3], [4, 2, 6, 3]))
+    np.testing.assert_array_equal(found, [1, 0, 1, NEXT_TO_NONE])
+    halves = parts.counts(np.repeat([0, 1, 2, 3], [3, 3, 6, 3]))
+    np.testing.assert_array_equal(halves, [NEXT_TO_NONE, NEXT_TO_NONE, 1, NEXT_TO_NONE])

@@ -24,6 +24,8 @@ QUANTILE, NARROW, WIDE = 0.9, 1.2, 1.8
 LONG_EDGES = (0.85, 1.0, 1.25, 1.6)
 #: Least clearness of a part.
 LEAST_CLEAR = 0.25
+#: Number of parts in groups of rows that are in none.
+NEXT_TO_NONE = 1e-6
 #: Fewest rows of a group that has a gap: pairs of rows may be near each other by accident.
 FEWEST = 4
 #: Pieces are one if rows are among so many nearest: one for each four rows of the smaller piece.
@@ -115,11 +117,18 @@ class PartsApart:
     one part is nearly all."""
 
     def counts(self, label: Labels) -> Floats:
-        """Numbers of parts most rows of which are in each group, (n_groups,)."""
+        """Numbers of parts most rows of which are in each group, (n_groups,).
+
+        0 is a fragment: most of its rows are in parts most rows of which are in other groups. Other
+        groups without parts have next to none.
+        """
         chosen, n_groups = self.part >= 0, int(label.max()) + 1
         pair, size = np.unique(self.part[chosen] * n_groups + label[chosen], return_counts=True)
         most = size > np.bincount(self.part[chosen], minlength=1)[pair // n_groups] / 2
-        return np.bincount(pair[most] % n_groups, minlength=n_groups).astype(float)
+        part, group = np.divmod(pair[most], n_groups)
+        found = np.bincount(group, minlength=n_groups).astype(float)
+        in_parts = np.bincount(label, np.isin(self.part, part))
+        return np.where((found > 0) | (2 * in_parts >= np.bincount(label)), found, NEXT_TO_NONE)
 
 
 def _clearness(gap: Floats, usual: Floats, size: NDArray[np.number]) -> Floats:

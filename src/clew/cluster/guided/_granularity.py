@@ -87,8 +87,9 @@ class _Cuts(NamedTuple):
             every = (mean_prediction(of, label, k, SETTINGS.floor) for of in rows.unfitted)
             logs = [float(np.log((member * one).sum(axis=1)).sum()) for one in every]
             cost = 0.0
-            if parts is not None:
-                cost = SETTINGS.costs_of_groups(size, parts.counts(label), parts.share).sum()
+            if parts is not None:  # fragments are no finer groups
+                n_parts = np.maximum(parts.counts(label), 1)
+                cost = SETTINGS.costs_of_groups(size, n_parts, parts.share).sum()
             found[k] = max(logs, default=0.0), -float(xlogy(size, size / n).sum()), float(cost)
         return cls(np.log([*found]), *np.array([*found.values()]).T)
 

@@ -62,7 +62,8 @@ class Settings:
     answers_for_coherence: float = 2.0
     #: Cost of a group of n rows, ``group_cost * log(1 + n / few_rows)`` nats, as of parameters that
     #: its rows determine; if most rows are in parts far apart, `part_cost` for each doubling of the
-    #: parts in a group instead: a few wrong answers "same" do not join parts that are far apart.
+    #: parts in a group instead, and for a fragment of one: a few wrong answers do not join parts
+    #: that are far apart, nor cut them.
     group_cost: float = 2.0
     few_rows: float = 10.0
     part_cost: float = 6.0
@@ -84,7 +85,8 @@ class Settings:
     def costs_of_groups(self, size: NDArray[np.number], n_parts: Floats, share: float) -> Floats:
         """Costs of groups, in nats, by their numbers of rows and of parts far apart in them."""
         cost = (1 - share) * self.group_cost * np.log1p(size / self.few_rows)
-        return np.asarray(cost + share * self.part_cost * np.log2(np.maximum(n_parts, 1)))
+        doublings = np.where(n_parts == 0, 1.0, np.log2(np.maximum(n_parts, 1)))
+        return np.asarray(cost + share * self.part_cost * doublings)
 
     def weight_of_pieces(self, pieces: Pieces) -> float:
         """Cost of each nat that says which pieces groups consist of."""
