@@ -1,12 +1,20 @@
-"""Neighbors by the discriminants of groups."""
+"""Discriminants of groups and of answers, and neighbors by them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
+from sklearn.metrics import silhouette_score
 
+from clew import Constraints
 from clew._composition import graph_of
-from clew.cluster.guided._smoothers import NeighborSmoother, discriminant_neighbors, discriminants
+from clew.cluster.guided._smoothers import (
+    NeighborSmoother,
+    discriminant_neighbors,
+    discriminants,
+    discriminants_of_answers,
+)
 from clew.similarity import AdaptiveKNN
 
 Y = np.repeat([0, 1, 2], 30)
@@ -53,3 +61,21 @@ def test_no_groups_and_a_group_for_each_row(labels):
 def test_equal_rows():
     shares = discriminant_neighbors(np.ones((12, 2)), np.arange(12) % 2).smooth(np.eye(12))
     assert np.isfinite(shares).all()
+
+
+def test_answers_tell_the_axes_along_which_groups_differ():
+    """Two of eight columns tell of the groups, whatever the units and the rotation of the rows."""
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 50)
+    rows = random.normal(size=(150, 8))
+    rows[:, :2] += 8 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    rows[:, 2:] *= 5
+    answers = Constraints.from_labels(y, 100, error=0.1, random_state=0)
+    turned = rows @ np.linalg.qr(random.normal(size=(8, 8)))[0]
+    found = [
+        discriminants_of_answers(X, answers.must_link, answers.cannot_link)
+        for X in (rows, turned, 1e3 * rows)
+    ]
+    for one in found:
+        np.testing.assert_allclose(pdist(one), pdist(found[0]), rtol=1e-6)
+    assert silhouette_score(found[0], y) > 2 * silhouette_score(rows, y) > 0

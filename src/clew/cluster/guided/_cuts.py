@@ -1,14 +1,15 @@
-"""Groups of rows by features alone, by number: cuts of Ward's tree, and k-means."""
+"""Cuts of trees, and groups of rows by features alone, by number: by Ward's tree and k-means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, ward
-from scipy.spatial.distance import pdist
+from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.spatial.distance import pdist, squareform
 
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._partitions import renumbered
@@ -19,6 +20,19 @@ Floats = NDArray[np.float64]
 def ward_of(positions: Floats) -> Floats:
     """Ward's linkage; not `ward(positions)`, which warns of rows that look like distances."""
     return np.asarray(ward(pdist(positions)))
+
+
+def tree_of(distances: Floats, method: Literal["average", "ward"]) -> Floats:
+    """Linkage by distances between all rows, (n, n), whose diagonal and negative values are 0."""
+    np.fill_diagonal(distances, 0.0)
+    condensed = squareform(np.clip(distances, 0.0, None), checks=False)
+    return np.asarray(linkage(condensed, method))
+
+
+def cuts(tree: Floats, numbers: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Cut a tree into numbers of groups; each number that is found once."""
+    found = [renumbered(fcluster(tree, k, "maxclust")) for k in numbers]
+    return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
 
 
 @dataclass(frozen=True, eq=False)

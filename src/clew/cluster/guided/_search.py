@@ -1,8 +1,8 @@
 """Groups from positions of rows and answers: starts, refinement, crossings, and an average.
 
-1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and of a
-   forest grown by them; correlation clustering; the values of each category in a table of numbers
-   and categories; further clusterings, if users bring a pool.
+1. Starts: cuts of Ward's tree, also by a metric of answers about three rows, of a tree of the
+   affinity after propagating answers, and of a forest grown by them; correlation clustering; the
+   values of each category in a table of numbers and categories; a user's pool of clusterings.
 2. Each start is refined (`refined`), and merged while that raises its energy.
 3. The best partitions are crossed, and the tree of their pair probabilities is cut again. If the
    number of groups is given, the groups of the best are split and merged again to that number.
@@ -22,12 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
+from scipy.cluster.hierarchy import fcluster
 from scipy.special import entr
 
 from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
@@ -36,7 +34,7 @@ from clew._warnings import silenced
 from clew.cluster._kmeans import kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._answer_model import AnswerModel
-from clew.cluster.guided._cuts import Cuts, ward_of
+from clew.cluster.guided._cuts import Cuts, cuts, tree_of, ward_of
 from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._gaps import LONG_EDGES
 from clew.cluster.guided._granularity import MOST_FADED, cost_of_number, energy_of_cuts
@@ -57,6 +55,7 @@ from clew.cluster.guided._smoothers import (
     Smoother,
     discriminant_neighbors,
     discriminants,
+    discriminants_of_answers,
 )
 from clew.cluster.guided._unconstrained import Unconstrained, groups_without_answers
 from clew.cluster.spectral import SpectralClustering
@@ -344,6 +343,7 @@ def _starts(
         [*cuts(rows.tree, numbers), *_parts_with_gaps(rows), *by_values],
         _cuts_of_propagated_answers(rows, answers, n_clusters),
         _cuts_of_forest(rows, answers, n_clusters, seed, n_jobs),
+        _cuts_by_answers(rows, answers, n_clusters),
         _correlation_clusterings(rows, answers, seed),
     ]
 
@@ -377,7 +377,7 @@ def _cuts_of_propagated_answers(
     affinity = rows.propagated(answers)
     distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
     numbers = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
-    return cuts(_tree(distances, "average"), numbers)
+    return cuts(tree_of(distances, "average"), numbers)
 
 
 def _cuts_of_forest(
@@ -398,11 +398,21 @@ def _cuts_of_forest(
         forest = COPRF(N_TREES, random_state=seed, n_jobs=n_jobs)
         forest.fit(rows.X, constraints=pairs)
         affinity: Floats = np.asarray(forest.affinity_matrix_, np.float64)
-        found = cuts(_tree(1.0 - affinity, "ward"), numbers_to_cut(n, n_clusters, N_CUTS))
+        found = cuts(tree_of(1.0 - affinity, "ward"), numbers_to_cut(n, n_clusters, N_CUTS))
         if 1 < n_clusters < n - 1:
             spectral = SpectralClustering(n_clusters, random_state=seed)
             found.append(renumbered(spectral.fit_predict(affinity)))
     return found
+
+
+def _cuts_by_answers(rows: Rows, answers: Constraints, n_clusters: int | None) -> list[Labels]:
+    """Cut Ward's tree by a metric of answers, if some are about three rows: few tell of pairs."""
+    n, pairs = answers.n_samples, answers.as_pairs()
+    are_some = len(answers.triplets) + len(answers.odd_one_out) and len(pairs.must_link)
+    if not are_some or not rows.has_features or n > DENSE_PROPAGATION_ROWS:
+        return []
+    positions = discriminants_of_answers(rows.positions, pairs.must_link, pairs.cannot_link)
+    return cuts(ward_of(positions), numbers_to_cut(n, n_clusters, N_CUTS))
 
 
 def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
@@ -428,17 +438,6 @@ def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) ->
         most = n if n <= MANY else max(n_clusters, MOST_STARTING_GROUPS)
         found |= {min(round(n_clusters * factor), most) for factor in (1.0, 1.5, 2.0)}
     return sorted(k for k in found if 1 <= k <= max(n - 1, 1))
-
-
-def cuts(tree: Floats, numbers: Sequence[int]) -> list[Labels]:
-    found = [renumbered(fcluster(tree, k, "maxclust")) for k in numbers]
-    return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
-
-
-def _tree(distances: Floats, method: Literal["average", "ward"]) -> Floats:
-    np.fill_diagonal(distances, 0.0)
-    condensed = squareform(np.clip(distances, 0.0, None), checks=False)
-    return np.asarray(linkage(condensed, method))
 
 
 def _weights(partitions: Sequence[Partition]) -> Floats:
@@ -501,7 +500,7 @@ def _crossed(pools: Sequence[list[Partition]], best: Sequence[Partition]) -> lis
 
 def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
     """Cut the tree of the partitions' pair probabilities."""
-    tree = _tree(1.0 - _same(partitions).astype(np.float64), "ward")
+    tree = tree_of(1.0 - _same(partitions).astype(np.float64), "ward")
     best = partitions[0].n_clusters
     return cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
 

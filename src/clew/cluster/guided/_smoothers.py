@@ -299,9 +299,7 @@ def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
 def _canonical(X: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Rows whitened by the covariance within groups, and the variance of means along each axis.
 
-    Axes are those of the means of groups. For n rows of d features, the covariance within groups is
-    shrunk by the share ``d / (n + d)`` to the mean of the whole covariance and a spherical one of
-    the same trace.
+    Axes are those of the means of groups.
     """
     n, d = X.shape
     _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
@@ -310,10 +308,35 @@ def _canonical(X: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     np.add.at(means, group, centered)
     means /= size[:, None]
     residuals = centered - means[group]
-    whole = centered.T @ centered / n
-    prior = (1 - SPHERICAL) * whole + SPHERICAL * np.eye(d) * np.trace(whole) / d
-    value, axes = np.linalg.eigh((residuals.T @ residuals + d * prior) / (n + d))
-    whiten = axes / np.sqrt(np.maximum(value, LEAST))
+    whiten = _whitening(residuals, centered.T @ centered / n)
     between = means @ whiten
     variance, axes = np.linalg.eigh((between * size[:, None]).T @ between / n)
     return np.asarray(centered @ whiten @ axes), np.maximum(variance, 0.0)
+
+
+def _whitening(residuals: Floats, whole: Floats) -> Floats:
+    """Axes that whiten the covariance of residuals within groups, (n, d).
+
+    It is shrunk by the share ``d / (n + d)`` to the mean of the whole covariance and a spherical
+    one of the same trace.
+    """
+    n, d = residuals.shape
+    prior = (1 - SPHERICAL) * whole + SPHERICAL * np.eye(d) * np.trace(whole) / d
+    value, axes = np.linalg.eigh((residuals.T @ residuals + d * prior) / (n + d))
+    return np.asarray(axes / np.sqrt(np.maximum(value, LEAST)))
+
+
+def discriminants_of_answers(
+    X: Floats, same: NDArray[np.int64], apart: NDArray[np.int64]
+) -> Floats:
+    """Axes along which rows called different differ more than those called the same, likewise.
+
+    Of pairs of rows, (m, 2) each. The metric is that of discriminative component analysis (Hoi et
+    al., CVPR 2006), with the scale of `discriminants`.
+    """
+    within, between = (X[of[:, 0]] - X[of[:, 1]] for of in (same, apart))
+    whole = between.T @ between / max(len(between), 1)
+    whiten = _whitening(within, whole)
+    variance, axes = np.linalg.eigh(whiten.T @ whole @ whiten)
+    far = np.maximum(variance - 1, 0.0)
+    return np.asarray(X @ whiten @ axes * np.sqrt(far / (1 + far)))
