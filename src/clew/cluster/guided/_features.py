@@ -431,16 +431,15 @@ def _limits_of_values(X: Floats) -> Floats | None:
     X = X / largest
     low, middle, high = np.quantile(X, (0.25, 0.5, 0.75), axis=0)
     sides = np.array([[-1.0], [1.0]]) * (high - low)
-    first, last = middle + FARTHEST * sides
-    is_far = (first > X) | (last < X)
-    near = np.where(is_far, middle, X)
-    first, last = middle + NEAREST_BROKEN * sides
-    limits = np.array([np.minimum(first, near.min(axis=0)), np.maximum(last, near.max(axis=0))])
-    is_less = np.clip(X, *limits).std(axis=0) < X.std(axis=0) / LEAST_NARROWED
-    is_cut = (is_far.mean(axis=0) <= MOST_BROKEN) & is_less & (high > low)
+    farthest = middle + FARTHEST * sides
+    is_far = (farthest[0] > X) | (farthest[1] < X)
+    is_less = np.clip(X, *farthest).std(axis=0) < X.std(axis=0) / LEAST_NARROWED
+    near, nearest = np.where(is_far, middle, X), middle + NEAREST_BROKEN * sides
+    low, high = np.minimum(nearest[0], near.min(axis=0)), np.maximum(nearest[1], near.max(axis=0))
+    is_cut = (is_far.mean(axis=0) <= MOST_BROKEN) & is_less & (farthest[1] > farthest[0])
     if not is_cut.any():
         return None
-    return np.where(is_cut, largest * limits, np.array([[-np.inf], [np.inf]]))
+    return np.where(is_cut, largest * np.array([low, high]), np.array([[-np.inf], [np.inf]]))
 
 
 def _counting_once(units: Units, X: Floats) -> Units:
