@@ -454,8 +454,6 @@ def read_for(
     path: Path, options: Mapping[str, Any], words: Words, *, root: Path | None, cache: Path | None
 ) -> Collection:
     """Read a collection as the options say, with a progress bar."""
-    from clew._validation import seems_distances  # loads scikit-learn
-    from clew.cli._reading import LOOK
     from clew.collections import read_collection
 
     given = {name: options[name] for name in ("vectors", *OF_FILES)}
@@ -468,14 +466,23 @@ def read_for(
         given |= {"kind": "vector", "distances": path}
     with words.bar("Reading files") as advance:
         found = read_collection(path, root=root, cache=cache, callback=advance, **given)
-    if given["kind"] is None and seems_distances(found.vectors):
-        of_items = given["vectors"] is None
+    if given["kind"] is None and found.vectors is not None:
+        _refuse_distances(found.vectors, given["vectors"], path)
+    return found
+
+
+def _refuse_distances(values: Any, vectors: Path | None, path: Path) -> None:
+    """Refuse to take what looks like distances for vectors, of a file of items or beside them."""
+    from clew._validation import seems_distances  # loads scikit-learn
+    from clew.cli._reading import LOOK
+
+    if seems_distances(values):
+        of_items = vectors is None
         raise InvalidDataError(
-            f"{given['vectors'] or path} {LOOK}: if these are distances between the items, "
+            f"{vectors or path} {LOOK}: if these are distances between the items, "
             f"{'add --kind distances' if of_items else 'name it with --distances'}; if they are "
             f"features, {'--kind vectors' if of_items else 'say with --kind what the items are'}"
         )
-    return found
 
 
 def add_collection(

@@ -324,8 +324,12 @@ def _date_format(name: str, known: pd.Series) -> str | None:
     """Return the format that reads most values, if nearly all are dates; refuse the others."""
     if known.head(100).str.fullmatch(DATE_LIKE).mean() < MOSTLY:
         return None
-    n_read = [_in_format(known, each).notna().sum() for each in DATE_FORMATS]
-    date_format = DATE_FORMATS[int(np.argmax(n_read))]
+    n_read: dict[str, int] = {}
+    for date_format in DATE_FORMATS:
+        n_read[date_format] = int(_in_format(known, date_format).notna().sum())
+        if n_read[date_format] == len(known):
+            return date_format
+    date_format = max(n_read, key=lambda each: n_read[each])
     is_date = _dates(known, date_format).notna()
     if is_date.mean() < MOSTLY:
         return None

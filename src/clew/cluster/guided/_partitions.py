@@ -153,9 +153,8 @@ def refined(
     approximation of the log-probability of the answers, with the smoothers' predictions as the
     prior of each row; plus the log-probability of each row's group by its neighbors, and the
     entropy of the groups' sizes, by their weights; less a cost of each group, or, where most rows
-    are in parts far apart, of joining such parts, and a cost of groups that fall into pieces; and
-    the evidence of which questions about three rows were asked, and the prior of the response
-    bias, see `Habits`.
+    are in parts far apart, of joining or cutting these, and a cost of groups that fall into pieces;
+    and the evidence of which questions about three rows were asked, with the prior of `Habits`.
     Where there are `unfitted` smoothers, the same is added by their mean prediction, of those that
     predict best: discriminants and weights are fitted to the groups, and predict also those which
     a few wrong answers made.

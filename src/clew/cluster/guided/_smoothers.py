@@ -329,10 +329,10 @@ def _whitening(residuals: Floats, whole: Floats) -> Floats:
 def discriminants_of_answers(
     X: Floats, same: NDArray[np.int64], apart: NDArray[np.int64]
 ) -> Floats:
-    """Axes along which rows called different differ more than those called the same, likewise.
+    """Rows along the axes in which those called different differ more than those called the same.
 
-    Of pairs of rows, (m, 2) each. The metric is that of discriminative component analysis (Hoi et
-    al., CVPR 2006), with the scale of `discriminants`.
+    `same` and `apart` are pairs of rows, (m, 2). Axes are those of discriminative component
+    analysis (Hoi et al., CVPR 2006), scaled as `discriminants` are.
     """
     within, between = (X[of[:, 0]] - X[of[:, 1]] for of in (same, apart))
     whole = between.T @ between / max(len(between), 1)
