@@ -212,8 +212,7 @@ def refined(
         + answers.log_choice(habits, q)
         + answers.log_prior(rates, habits)
     )
-    kept = np.unique(label)
-    label = renumbered(label)
+    kept, label = np.unique(label), renumbered(label)
     if parts is not None:
         size = np.bincount(label)
         energy -= settings.costs_of_groups(size, parts.counts(label), parts.share).sum()
